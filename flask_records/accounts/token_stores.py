@@ -52,7 +52,7 @@ class StoredToken:
     """Its first part, which stays the same if it is replaced."""
 
     kind: str
-    """What it is for."""
+    """The kind of the token, which tells its use."""
 
     owner: str
     """The identifier of the user, as text."""

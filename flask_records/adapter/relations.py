@@ -17,7 +17,7 @@ from ..problems import (
     Problem,
     too_many_records,
 )
-from ..query.bounds import current_bounds, refuse
+from ..query.bounds import current_bounds, refuse, refused
 from ..query.field import shown
 from ..query.plan_cache import Plan
 from .populate import service_of
@@ -289,8 +289,7 @@ def _check_number(name: str, number: int, params: Params) -> None:
     limit = current_bounds().list_items
 
     if params.provider is not None and number > limit:
-        why = too_many_records(limit)
-        raise BadRequest(f"'{name}' {why}.", errors={name: why})
+        raise refused(name, too_many_records(limit))
 
 
 def _shown(item: t.Any) -> str:

@@ -168,6 +168,15 @@ def shortened(text: str) -> str:
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
 
 
+def refused(name: str, problem: Problem) -> BadRequest:
+    """Return the error for a name in a call, such as that of a field.
+
+    :param name: The name, of any length.
+    """
+    name = shortened(name)
+    return BadRequest(f"'{name}' {problem}.", errors={name: problem})
+
+
 def refuse(problems: Mapping[str, Problem], part: str = "data") -> None:
     """Refuse a body, or another part of a call.
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import sqlalchemy as sa
 
 from .. import problems
-from ..errors import BadRequest
-from .bounds import INDEX, shortened
+from .bounds import INDEX, refused
 from .readers import items_of
 from .syntax import is_descending, malformed, names_listed
 
@@ -206,10 +205,10 @@ def resolve_groups(
             or field is scope.fields.composite
             or (is_key and not field.conversion.is_sorted)
         ):
-            raise _refused(name, problems.NOT_GROUPED)
+            raise refused(name, problems.NOT_GROUPED)
 
         if not function.takes(field.column.type):
-            raise _refused(name, problems.NO_SUCH_VALUE)
+            raise refused(name, problems.NO_SUCH_VALUE)
 
         return GroupColumn(field, function, aggregate, dialect)
 
@@ -245,7 +244,7 @@ def _keys(value: t.Any) -> list[tuple[str, Function]]:
         elif isinstance(unit, str) and unit in UNITS:
             keys[name] = UNITS[unit]
         else:
-            raise _refused(name, problems.NO_UNIT)
+            raise refused(name, problems.NO_UNIT)
 
     return [*keys.items()]
 
@@ -261,18 +260,13 @@ def _sort(
 
     for name in value:
         if name not in by_name:
-            raise _refused(name, problems.NOT_IN_GROUPS)
+            raise refused(name, problems.NOT_IN_GROUPS)
 
     ways = {name: is_descending(name, way) for name, way in value.items()}
     keys = {column.name: False for column in columns if column.aggregate is None}
     return tuple(
         [(by_name[name], way) for name, way in ({**ways, **keys} | ways).items()]
     )
-
-
-def _refused(name: str, problem: problems.Problem) -> BadRequest:
-    name = shortened(name)
-    return BadRequest(f"'{name}' {problem}.", errors={name: problem})
 
 
 def _text(text: str) -> t.Any:

@@ -9,10 +9,6 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.sql import operators
 
-from .. import problems
-from ..errors import BadRequest
-from .bounds import shortened
-
 if t.TYPE_CHECKING:
     from .field import Field
     from .scope import Scope
@@ -171,14 +167,6 @@ def split_paths(names: Sequence[str]) -> dict[str, list[str]]:
         rests.setdefault(first, []).extend([rest] if dot else [])
 
     return rests
-
-
-def unknown_field(name: str) -> BadRequest:
-    """Return the error for a name that is not a field for the caller."""
-    name = shortened(name)
-    return BadRequest(
-        f"'{name}' is not a field.", errors={name: problems.UNKNOWN_FIELD}
-    )
 
 
 def _names(mapper: orm.Mapper[t.Any], columns: t.Any) -> frozenset[str]:

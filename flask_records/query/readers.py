@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from .. import problems
 from ..errors import BadRequest
 from ..problems import Problem
-from .bounds import INDEX
+from .bounds import INDEX, refused
 from .field import Field, shown
 
 MAX_TEXT: t.Final = 200
@@ -64,8 +64,7 @@ def pair(field: Field, value: t.Any) -> list[t.Any]:
 def text(field: Field, value: t.Any) -> str:
     """Read text for a field that holds text."""
     if not field.conversion.is_text:
-        why = problems.NO_TEXT
-        raise BadRequest(f"'{field.name}' {why}.", errors={field.name: why})
+        raise refused(field.name, problems.NO_TEXT)
 
     if not isinstance(value, str):
         raise _wrong(field, value, problems.NO_TEXT)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from .. import problems
 from ..errors import BadRequest
-from .paths import unknown_field
+from .bounds import refused
 from .plans import Selection
 from .rules import NO_RECORD
 from .where import ResolvedQuery
@@ -115,7 +115,7 @@ class Scope:
         :raises BadRequest: There is no such field for the caller.
         """
         if name not in self.names:
-            raise unknown_field(f"{self.path}{name}")
+            raise refused(f"{self.path}{name}", problems.UNKNOWN_FIELD)
 
         field = self.fields.stored.get(name) or self.fields.id
         return self.fields.at_path(self.path, field) if self.path else field
@@ -129,8 +129,7 @@ class Scope:
 
         if not field.conversion.is_ordered:
             if field.conversion.is_sorted:
-                why = problems.SORTED_ONLY
-                raise BadRequest(f"'{field.name}' {why}.", errors={field.name: why})
+                raise refused(field.name, problems.SORTED_ONLY)
 
             raise _unordered(field.name)
 

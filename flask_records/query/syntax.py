@@ -10,7 +10,7 @@ from functools import partial
 from .. import problems
 from ..errors import BadRequest
 from ..problems import Problem
-from .bounds import shortened
+from .bounds import refused, shortened
 from .operators import (
     DIFFERENT,
     EQUAL,
@@ -22,7 +22,7 @@ from .operators import (
     PAGING,
     POPULATE,
 )
-from .paths import SortPath, unknown_field
+from .paths import SortPath
 from .readers import items_of
 from .where import (
     conditions_at,
@@ -136,7 +136,8 @@ class _Conditions:
         wrong = [rest for rest in query if related is None or rest.startswith("$")]
 
         if related is None or wrong:
-            raise unknown_field(f"{self._scope.path}{name}.{wrong[0]}")
+            unknown = f"{self._scope.path}{name}.{wrong[0]}"
+            raise refused(unknown, problems.UNKNOWN_FIELD)
 
         others = _Conditions(
             related.scope, self._syntax, related.paths, related.shown_if
@@ -229,8 +230,7 @@ class _Conditions:
         self.has_literal = self.has_literal or not is_bound
 
         if operator.is_bound and value is not None and not field.conversion.is_compared:
-            why = problems.NULL_ONLY
-            raise BadRequest(f"'{field.name}' {why}.", errors={field.name: why})
+            raise refused(field.name, problems.NULL_ONLY)
 
         self.values.append(value)
         return ResolvedComparison(field, operator, value is None)
@@ -297,7 +297,7 @@ def _sorted_by(scope: Scope, paths: Paths, name: str) -> Sequence[Field | SortPa
     related = paths.related(first)
 
     if related is None:
-        raise unknown_field(f"{scope.path}{name}")
+        raise refused(f"{scope.path}{name}", problems.UNKNOWN_FIELD)
 
     relationship, scope, _, rule, paths = related
 

@@ -66,8 +66,8 @@ class DataSchema:
         # A service decides about other names, not pydantic.
         self._body = _variant(model, populate_by_name=True, extra="ignore")
         self.others = model.model_config.get("extra") or "forbid"
-        """What happens to names that the model does not have, in pydantic's words. They
-        are forbidden by default, as by services.
+        """``"allow"``, ``"ignore"`` or ``"forbid"``, for names that the model does not
+        have. They are forbidden by default, as by services.
         """
         fields = model.model_fields
         self._needed = frozenset(

@@ -161,7 +161,7 @@ def queries(service):
 
 
 class Reference:
-    """What a viewer finds.
+    """The records that a viewer finds.
 
     :param viewer: The record of a person.
     """

@@ -94,14 +94,14 @@ def test_events_reach_those_whose_rule_the_related_record_meets(tmp_path, rule):
     with live(tmp_path, rule) as site, site.app.app_context():
         site.register(BOB)
         rooms, messages = site.records["rooms"], site.records["messages"]
-        hers = rooms.create({"name": ANN["email"]})["id"]
-        his = rooms.create({"name": BOB["email"]})["id"]
+        of_ann = rooms.create({"name": ANN["email"]})["id"]
+        of_bob = rooms.create({"name": BOB["email"]})["id"]
         ann, bob = site.connect(ANN), site.connect(BOB)
         ann.events(), bob.events()
 
-        message = messages.create({"text": "Hi", "room_id": hers})["id"]
+        message = messages.create({"text": "Hi", "room_id": of_ann})["id"]
         messages.create({"text": "nowhere"})
-        messages.patch(message, {"room_id": his})
+        messages.patch(message, {"room_id": of_bob})
         messages.remove(message)
 
         assert [name for name, _ in ann.events()] == ["messages created"]
