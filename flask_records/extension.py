@@ -58,8 +58,8 @@ class FlaskRecords:
     """Adds record services to Flask applications.
 
     It keeps no application: one object serves several, and works with application
-    factories. Hooks for all services connect to :attr:`around`, :attr:`before`,
-    :attr:`after` and :attr:`error`, receivers of all events to :attr:`events`.
+    factories. Hooks for all services connect to :attr:`before`, :attr:`after` and
+    :attr:`error`, receivers of all events to :attr:`events`.
 
     :param app: The application to set up. Call :meth:`init_app` later if it does not
         exist yet.
@@ -103,10 +103,6 @@ class FlaskRecords:
         self.publishers = Publishers()
         """The functions that decide who gets an event of any service."""
         signals = CallSignals()
-        self.around = signals.around
-        """Enters context managers before the calls of all services, and leaves them
-        after the commit.
-        """
         self.before = signals.before
         """Runs hooks before the methods of all services."""
         self.after = signals.after

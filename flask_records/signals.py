@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from inspect import (
-    isasyncgenfunction,
-    isawaitable,
-    iscoroutinefunction,
-    isgeneratorfunction,
-)
+from inspect import isawaitable
 
 from blinker import ANY, Signal
 from flask import current_app
@@ -17,7 +12,6 @@ from .names import METHODS
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
-    from contextlib import ExitStack
 
 F = t.TypeVar("F", bound="Callable[..., t.Any]")
 
@@ -137,34 +131,6 @@ class OrderedSignal(Signal):
             )
 
 
-class AroundSignal(OrderedSignal):
-    """An ordered signal whose receivers return context managers."""
-
-    def connect(self, receiver: F, sender: t.Any = ANY, weak: bool = False) -> F:
-        """Connect a receiver, which is kept alive: see :meth:`.OrderedSignal.connect`.
-
-        :raises TypeError: The receiver can't return a context manager.
-        """
-        kinds = (isgeneratorfunction, iscoroutinefunction, isasyncgenfunction)
-
-        if any(is_kind(receiver) for is_kind in kinds):
-            name = getattr(receiver, "__name__", receiver)
-            raise TypeError(
-                f"'{name}' must return a context manager. Write '@contextmanager' of"
-                " contextlib above a plain 'def' with one 'yield'."
-            )
-
-        return super().connect(receiver, sender, weak)
-
-    def enter(self, stack: ExitStack, sender: str, *args: t.Any) -> None:
-        """Enter the context managers of the receivers of a name, in order.
-
-        :param stack: It leaves them, last to first.
-        """
-        for receiver in self.ordered(sender):
-            stack.enter_context(receiver(sender, *args))
-
-
 class EventSignal(OrderedSignal):
     """An ordered signal of events, some of whose receivers run in the background.
 
@@ -195,7 +161,7 @@ class EventSignal(OrderedSignal):
 
 
 class CallSignals:
-    """The five signals of a service, or of all services of an extension.
+    """The four signals of a service, or of all services of an extension.
 
     :param methods: The methods that hooks can be connected to.
     :param events: The events that receivers can be connected to. Any by default.
@@ -204,7 +170,6 @@ class CallSignals:
     def __init__(
         self, methods: Collection[str] = METHODS, events: Collection[str] | None = None
     ) -> None:
-        self.around = AroundSignal(methods)
         self.before = OrderedSignal(methods)
         self.after = OrderedSignal(methods)
         self.error = OrderedSignal(methods)

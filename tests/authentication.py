@@ -74,6 +74,28 @@ def key_in(headers):
 API_KEY = Strategy(authenticate_by_key, key_in)
 
 
+class Directory:
+    """Users who are not stored."""
+
+    def __init__(self, users):
+        self.users = {str(user["id"]): user for user in users}
+
+    def get(self, id, params):
+        return self.users[str(id)]
+
+
+def add_users(records, *users):
+    """Add users whom the header ``X-User`` names, for the strategy ``header``."""
+
+    def user_in(headers):
+        return {"id": headers["X-User"]} if "X-User" in headers else None
+
+    directory = records.add("users", Directory(users))
+    strategy = Strategy(lambda s, data, p: {"user": directory.get(data["id"])}, user_in)
+    service = AuthenticationService(strategies={"header": strategy})
+    records.add("authentication", service)
+
+
 def make_records(*, users=None, **options):
     """An extension with users, and with services that are closed or public."""
     records = FlaskRecords(app_errors=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typing as t
-from contextlib import ExitStack
 from functools import partial
 from itertools import takewhile
 
@@ -26,11 +25,6 @@ if t.TYPE_CHECKING:
     from .events import EventSender
     from .service import Service
     from .validation import MethodSchemas
-
-SUPPRESSED: t.Final = """\
-A context manager of 'around' has suppressed an error, so that the call has no result. \
-Connect an error hook to handle errors.\
-"""
 
 REPLACES_MANY = "You can not replace multiple instances. Did you mean 'patch'?"
 
@@ -67,11 +61,7 @@ class Pipeline:
         token = call_stack.set(context)
 
         try:
-            if self._all.around.receivers or self._own.around.receivers:
-                self._run_surrounded(context, is_final=is_final)
-            else:
-                self._run_or_fail(context, is_final=is_final)
-
+            self._run_or_fail(context, is_final=is_final)
             self._cut(context)
         finally:
             call_stack.reset(token)
@@ -95,15 +85,6 @@ class Pipeline:
             context.result = self._call_method(context)
 
         self._cut(context)
-
-    def _run_surrounded(self, context: HookContext, *, is_final: bool) -> None:
-        with ExitStack() as stack:
-            self._all.around.enter(stack, context.method, context)
-            self._own.around.enter(stack, context.method, context)
-            self._run_or_fail(context, is_final=is_final)
-            return
-
-        raise RuntimeError(SUPPRESSED) from context.error
 
     def _run_or_fail(self, context: HookContext, *, is_final: bool) -> None:
         try:
@@ -288,9 +269,8 @@ class Pipeline:
         """Return ``True`` if somebody but the caller gets the records of a method:
         hooks, the receivers of events, or a method of the application that calls it.
         """
-        own, of_all = self._own, self._all
-        signals = (own.after, of_all.after, own.around, of_all.around)
-        has_hooks = any([each.ordered(method) for each in signals])
+        signals = (self._own.after, self._all.after)
+        has_hooks = any([signal.ordered(method) for signal in signals])
         is_event = method in EVENTS and self._service.has_events
         return has_hooks or is_event or not self._service.capabilities.is_own(method)
 

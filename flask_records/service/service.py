@@ -101,8 +101,6 @@ class Service(Methods):
         self._count = count
         event_names = (*EVENTS.values(), *self.custom_events)
         own = CallSignals(all_methods, event_names)
-        self.around = own.around
-        """Enters context managers before the call, and leaves them after the commit."""
         self.before = own.before
         """Runs hooks before the method."""
         self.after = own.after

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, ExitStack
+from contextlib import ExitStack
 
 import pytest
 from flask import Flask
@@ -10,6 +10,7 @@ from flask import Flask
 from flask_records import FlaskRecords, FromUser, SQLAlchemyService
 
 from .. import realtime
+from ..authentication import add_users, SECRET
 from ..databases import served
 from ..models import Message
 from ..realtime import BOB, in_memory, make_live_records
@@ -24,15 +25,7 @@ def is_agent(user):
     return user is not None and user["role"] == "agent"
 
 
-def log_in(records):
-    """Let a header name the user."""
-    users = {str(user["id"]): user for user in (AGENT, ANN)}
-
-    @records.around()
-    @contextmanager
-    def log_in(method, context):
-        context.params.user = users.get(context.params.headers.get("X-User"))
-        yield
+OPTIONS = {"public": True, "strategies": ["header"]}
 
 
 @pytest.fixture
@@ -42,9 +35,9 @@ def open_site(records, db):
 
     def open(allow, **options):
         service = SQLAlchemyService(Message, multi=True, **options)
-        messages = records.add("messages", service, public=True, allow=allow)
-        log_in(records)
-        app = stack.enter_context(served(db, records, "sqlite://"))
+        messages = records.add("messages", service, allow=allow, **OPTIONS)
+        add_users(records, AGENT, ANN)
+        app = stack.enter_context(served(db, records, "sqlite://", SECRET_KEY=SECRET))
         stack.enter_context(app.app_context())
         messages.create([{"text": "A", "rank": 1}, {"text": "B", "rank": 2}])
         return app.test_client(), messages
@@ -182,9 +175,10 @@ def tickets():
         records = FlaskRecords()
         methods = ["find", "create", "close"]
         target = Tickets()
-        log_in(records)
-        records.add("tickets", target, public=True, methods=methods, allow=allow)
+        add_users(records, AGENT, ANN)
+        records.add("tickets", target, methods=methods, allow=allow, **OPTIONS)
         app = Flask("tests")
+        app.config["SECRET_KEY"] = SECRET
         records.init_app(app)
         return app.test_client(), target
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
@@ -11,6 +9,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from flask_records import FlaskRecords, Params, SQLAlchemyService
 
+from ..authentication import add_users, SECRET
 from ..databases import served
 
 ADMIN = {"id": 9, "role": "admin"}
@@ -71,18 +70,14 @@ def sites(url, **options):
     service = SQLAlchemyService(
         Note, multi=True, paginate={"default": 9}, whitelist=whitelist, **options
     )
-    notes = records.add("notes", service, public=True, readable=readable)
+    access = {"public": True, "strategies": ["header"]}
+    notes = records.add("notes", service, readable=readable, **access)
     folders = SQLAlchemyService(Folder, whitelist=["$populate"])
-    records.add("folders", folders, public=True)
-    users = {str(user["id"]): user for user in (ADMIN, ANN, BOB)}
+    records.add("folders", folders, **access)
+    add_users(records, ADMIN, ANN, BOB)
+    db = SQLAlchemy(model_class=Base)
 
-    @records.around()
-    @contextmanager
-    def log_in(method, context):
-        context.params.user = users.get(context.params.headers.get("X-User"))
-        yield
-
-    with served(SQLAlchemy(model_class=Base), records, url) as app, app.app_context():
+    with served(db, records, url, SECRET_KEY=SECRET) as app, app.app_context():
         records["folders"].create({})
         notes.create(
             [
