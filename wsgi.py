@@ -21,9 +21,9 @@ from flask_records import (
     AuthenticationService,
     Conflict,
     FlaskRecords,
+    FromUser,
     hash_password,
     HookContext,
-    limit_to_user,
     RevokedTokenMixin,
     set_user_field,
     SQLAlchemyService,
@@ -142,6 +142,11 @@ class NewUser(UserData):
 
 PAGES: t.Final = {"default": 10, "max": 50}
 
+# Users who are logged in see all users, rooms and messages, and change their own.
+WRITES: t.Final = ("update", "patch", "remove")
+ME: t.Final = dict.fromkeys(WRITES, {"id": FromUser("id")})
+OWN: t.Final = dict.fromkeys(WRITES, {"userId": FromUser("id")})
+
 authentication = AuthenticationService(
     normalize=str.lower, revocations=TableRevocations(RevokedToken)
 )
@@ -155,9 +160,10 @@ users = records.add(
         readonly=["githubId", "googleId", "createdAt"],
     ),
     schemas={"create": NewUser, "update": UserData, "patch": UserData},
+    allow=ME,
     public=["create"],
 )
-rooms = records.add("rooms", SQLAlchemyService(Room, paginate=PAGES))
+rooms = records.add("rooms", SQLAlchemyService(Room, paginate=PAGES), allow=OWN)
 messages = records.add(
     "messages",
     SQLAlchemyService(
@@ -168,6 +174,7 @@ messages = records.add(
         whitelist=["$and", "$search", "$populate"],
         readonly=["createdAt"],
     ),
+    allow=OWN,
 )
 
 
@@ -181,13 +188,10 @@ tokens = TableTokens(AccountToken)
 accounts = AccountManagement(authentication, tokens, send=print_link, verified=None)
 records.add("authManagement", accounts, public=["create"])
 
-# Users who are logged in see all users, rooms and messages, and change their own.
 users.before("create", "update", "patch")(hash_password("password"))
-users.before("update", "patch", "remove")(limit_to_user("id"))
 
 for service in (rooms, messages):
     service.before("create", "update", "patch")(set_user_field("userId"))
-    service.before("update", "patch", "remove")(limit_to_user("userId"))
 
 
 @messages.before("create")

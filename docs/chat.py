@@ -10,8 +10,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from flask_records import (
     AuthenticationService,
     FlaskRecords,
+    FromUser,
     hash_password,
-    limit_to_user,
     Params,
     set_user_field,
     SQLAlchemyService,
@@ -20,6 +20,9 @@ from flask_records.realtime import Realtime
 
 AVATAR = "https://www.gravatar.com/avatar/?d=mp&s=60"
 PAGES = {"default": 10, "max": 50}
+
+# Users who are logged in see all users and messages, and change their own.
+ME, OWN = {"id": FromUser("id")}, {"userId": FromUser("id")}
 
 
 class Base(DeclarativeBase):
@@ -56,9 +59,8 @@ users = records.add(
     "users",
     SQLAlchemyService(User, paginate=PAGES, hidden=["password"]),
     public=["create"],
+    allow={"update": ME, "patch": ME, "remove": ME},
 )
-
-
 messages = records.add(
     "messages",
     SQLAlchemyService(
@@ -66,11 +68,10 @@ messages = records.add(
         paginate=PAGES,
         readonly=["createdAt", "userId"],
     ),
+    allow={"update": OWN, "patch": OWN, "remove": OWN},
 )
 users.before("create", "update", "patch")(hash_password("password"))
-users.before("update", "patch", "remove")(limit_to_user("id"))
 messages.before("create", "update", "patch")(set_user_field("userId"))
-messages.before("update", "patch", "remove")(limit_to_user("userId"))
 
 
 @messages.after()

@@ -4,7 +4,6 @@ from .adapter import SQLAlchemyService as SQLAlchemyService
 from .authentication import accept_me as accept_me
 from .authentication import AuthenticationService as AuthenticationService
 from .authentication import hash_password as hash_password
-from .authentication import limit_to_user as limit_to_user
 from .authentication import OAuthStrategy as OAuthStrategy
 from .authentication import RedisRevocations as RedisRevocations
 from .authentication import requires as requires

@@ -2,7 +2,6 @@
 
 from .hooks import accept_me as accept_me
 from .hooks import hash_password as hash_password
-from .hooks import limit_to_user as limit_to_user
 from .hooks import requires as requires
 from .hooks import set_user_field as set_user_field
 from .oauth_strategy import OAuthStrategy as OAuthStrategy

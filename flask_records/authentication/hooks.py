@@ -11,7 +11,6 @@ from flask import current_app, g, request
 from ..context import Params
 from ..errors import Forbidden, NotAuthenticated
 from ..globals import current_records
-from ..query import restrict
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -90,23 +89,6 @@ def set_user_field(field: str) -> Hook:
         for body in context.bodies:
             if method != "patch" or field in body:
                 body[field] = owner
-
-    return hook
-
-
-def limit_to_user(field: str) -> Hook:
-    """Return a before hook that limits callers to their own records. Others are not
-    found, whatever the method; create is not affected. Calls in Python without a user
-    pass.
-
-    :param field: The field with the identifier of the owner.
-    """
-
-    def hook(method: str, context: HookContext) -> None:
-        owner = _user_id(context.params)
-
-        if owner is not None:
-            restrict(context.params, {field: owner})
 
     return hook
 

@@ -13,8 +13,8 @@ from flask_records import (
     BadRequest,
     FlaskRecords,
     Forbidden,
+    FromUser,
     hash_password,
-    limit_to_user,
     NotAuthenticated,
     Params,
     restrict,
@@ -151,16 +151,14 @@ def test_hook_reads_the_strategy_of_a_call(client, echo, ann):
     assert statuses == [403, 200]
 
 
-@pytest.mark.parametrize("hook", [set_user_field, limit_to_user])
 @pytest.mark.parametrize(
     ("headers", "status"), [({}, 401), ({"X-Api-Key": "wrong"}, 401), (KEY, 403)]
 )
-def test_client_without_a_user_owns_nothing(
-    records, client, owners, hook, headers, status
-):
+def test_client_without_a_user_owns_nothing(records, client, owners, headers, status):
     service = SQLAlchemyService(Message, multi=True)
     guards = {"public": True, "strategies": ["api-key"]}
-    records.add("own", service, **guards).before("patch")(hook("user_id"))
+    own = records.add("own", service, **guards)
+    own.before("patch")(set_user_field("user_id"))
 
     response = client.patch("/own", json={"user_id": 2}, headers=headers)
 
@@ -168,25 +166,15 @@ def test_client_without_a_user_owns_nothing(
 
 
 def test_owner_has_the_id_of_the_users_of_the_login(records, client, wanda, owners):
-    own = records.add("own", SQLAlchemyService(Message), authentication="staff")
+    options = {"authentication": "staff", "readable": {"text": FromUser("name")}}
+    own = records.add("own", SQLAlchemyService(Message), **options)
     own.before("create")(set_user_field("text"))
-    own.before("find")(limit_to_user("text"))
 
     created = client.post("/own", json={"text": "x"}, headers=wanda)
     found = client.get("/own", headers=wanda)
 
     assert (created.status_code, created.json["text"]) == (201, "Wanda")
     assert found.json == [created.json]
-
-
-@pytest.mark.parametrize(
-    ("params", "ids"),
-    [(None, [1, 2, 3]), (Params(user=ANN), [1]), (Params(user=BOB), [2])],
-)
-def test_limit_to_user_concerns_calls_with_a_user(app_context, messages, params, ids):
-    messages.before()(limit_to_user("user_id"))
-
-    assert [message["id"] for message in messages.find(params)] == ids
 
 
 ONE_OR_TWO = [{"id": "1"}, {"id": "2"}]

@@ -11,8 +11,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship,
 from flask_records import (
     AuthenticationService,
     FlaskRecords,
+    FromUser,
     hash_password,
-    limit_to_user,
     set_user_field,
     SQLAlchemyService,
 )
@@ -85,14 +85,15 @@ def make_records(users=None, notes=None, *, public=False, own=None):
     records.add("staff", AuthenticationService(settings="STAFF"))
     options = {"multi": True, "whitelist": WHITELIST, "client_ids": True}
     service = SQLAlchemyService(Person, hidden=["password"], **options)
-    added = records.add("users", service, **(users or {}), public=["create"])
+    allow = dict.fromkeys(["update", "patch", "remove"], {"id": FromUser("id")})
+    options_of_users = {"allow": allow, "public": ["create"], **(users or {})}
+    added = records.add("users", service, **options_of_users)
     added.before("create", "update", "patch")(hash_password())
-    added.before("update", "patch", "remove")(limit_to_user("id"))
     pages = {"default": 10}
     service = SQLAlchemyService(Note, paginate=pages, **options, **(notes or {}))
-    added = records.add("notes", service, public=public)
+    own = {"userId": FromUser("id")}
+    added = records.add("notes", service, public=public, readable=own)
     added.before("create", "update", "patch")(set_user_field("userId"))
-    added.before("find", "get", "update", "patch", "remove")(limit_to_user("userId"))
     return records
 
 
