@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import typing as t
+from weakref import WeakSet
 
 from flask import Blueprint
-from werkzeug.exceptions import HTTPException
 
 from .adapter.sessions import init_app as init_sessions
 from .adapter.watch import Watch
 from .authentication import AuthenticationService
-from .authentication.access import Access, find_authentication
+from .authentication.access import Access, check_issuers, find_authentication
 from .authentication.limits import Limits
+from .authentication.password_checks import check_users
 from .cli import init_app as init_cli
-from .errors import RecordsError
 from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS
 from .http.cors import init_app as init_cors
 from .http.error_handler import ErrorHandler
-from .http.error_handler import init_app as init_error_settings
 from .http.formatter import forbid_sniffing, format_json
 from .http.qs import parse
 from .http.routes import join_prefixes, Mount, Routes, routes_of
 from .names import METHODS
 from .query.bounds import init_app as init_bounds
-from .registrations import Registration, Registrations
 from .service import Service
 from .service.events import Publishers, Transports
 from .settings import names_of
@@ -36,8 +34,8 @@ if t.TYPE_CHECKING:
     from flask import Flask, Response
     from flask_limiter import Limiter
 
+    from .context import HookContext
     from .http.error_handler import Logger
-    from .service.events import EventTransport
     from .testing import TestClient
     from .typing import (
         BodyParser,
@@ -49,9 +47,6 @@ if t.TYPE_CHECKING:
         Record,
         Rule,
     )
-
-ISSUER_METHODS: t.Final = tuple(name for name in METHODS if name != "remove")
-"""The methods of an authentication service that need no token."""
 
 
 class FlaskRecords:
@@ -93,13 +88,15 @@ class FlaskRecords:
         limiter: Limiter | None = None,
         url_prefix: str = "",
     ) -> None:
-        self._registrations = Registrations(self)
-        self.services: Mapping[str, Service] = self._registrations.services
+        self.services: dict[str, Service] = {}
         """The services by path."""
-        self.authentications: Mapping[str, AuthenticationService] = (
-            self._registrations.authentications
-        )
+        self.authentications: dict[str, AuthenticationService] = {}
         """The authentication services by path."""
+        self.accesses: dict[str, Access] = {}
+        """The authentication of the callers of each service, by path."""
+        self._blueprints: dict[str, ServiceBlueprint] = {}
+        self._apps: WeakSet[Flask] = WeakSet()
+        self._is_check_due = False
         self.publishers = Publishers()
         """The functions that decide who gets an event of any service."""
         signals = CallSignals()
@@ -112,10 +109,10 @@ class FlaskRecords:
         self.events = signals.events
         """Runs receivers of the events of all services."""
         self._signals = signals
-        self._transports = Transports()
-        self.errors = ErrorHandler(html, logger, verbose)
+        self.transports = Transports()
+        """The transports of events to clients. Another one is appended."""
+        self.errors = ErrorHandler(html, logger, verbose, app_errors)
         """Turns errors into responses, and logs those of the server."""
-        self._app_errors = app_errors
         self._formatter = formatter
         self._query_parser = query_parser
         self._body_parsers = body_parsers
@@ -195,42 +192,45 @@ class FlaskRecords:
         :raises RuntimeError: The service is not public, and nothing issues tokens in an
             application.
         """
-        registrations = self._registrations
-        path = registrations.free_path(path)
-        issuer = service if isinstance(service, AuthenticationService) else None
-        public = public or (ISSUER_METHODS if issuer else False)
+        path = path.strip("/")
+
+        if not path:
+            raise ValueError("A service needs a path, such as 'messages'.")
+
+        if path in self.services:
+            raise ValueError(f"There is a service at '{path}' already.")
+
         strategies = names_of("strategies", strategies)
         access = Access(path, self.authentications, strategies, authentication)
         added = Service(
             path,
             service,
             self._signals,
-            self._transports,
+            self.transports,
             public=public,
             methods=methods,
             events=events,
             readable=readable,
             allow=allow,
             schemas=schemas,
-            guards=[registrations.check_late, access],
+            guards=[self._check_late, access],
             count=self.limits,
         )
         parsers = self._body_parsers if body_parsers is None else body_parsers
         sizes = [getattr(each, "max_size", None) or 0 for each in parsers.values()]
         self.max_form_size = max([self.max_form_size, *sizes])
-        blueprint = ServiceBlueprint(
+        self.accesses[path] = access
+        self._blueprints[path] = ServiceBlueprint(
             added,
             errors=self.errors,
             formatter=formatter or self._formatter,
             query_parser=query_parser or self._query_parser,
             body_parsers=parsers,
-            has_callers=lambda: bool(registrations.authentications),
+            has_callers=lambda: bool(self.authentications),
             before_request=tuple(before_request),
             after_request=tuple(after_request),
-        ).make()
-        self._register(
-            Registration(added, access, blueprint, issuer, media_types=tuple(parsers))
         )
+        self._register(added)
         return added
 
     def publish(self, *events: str) -> Callable[[Publisher], Publisher]:
@@ -255,16 +255,9 @@ class FlaskRecords:
         """
         Watch(self.services, session)
 
-    def carry(self, transport: EventTransport) -> None:
-        """Send the events of all services through a transport too.
-
-        :param transport: The transport to clients.
-        """
-        self._transports.append(transport)
-
-    def registration(self, service: Service) -> Registration:
-        """Return what belongs to a service: its access, and its side of HTTP."""
-        return self._registrations[service.path]
+    def media_types_of(self, service: Service) -> tuple[str, ...]:
+        """Return the media types of bodies that a service reads."""
+        return tuple(self._blueprints[service.path].body_parsers)
 
     def authentication(self, path: str | None = None) -> AuthenticationService:
         """Return an authentication service.
@@ -292,15 +285,7 @@ class FlaskRecords:
         # Applications do not need it.
         from .testing import TestClient
 
-        if user is None:
-            return TestClient(app, None)
-
-        with app.app_context():
-            authentication = self.authentication()
-            record = user if isinstance(user, dict) else {authentication.id: user}
-            token, _ = authentication.create_token(record)
-
-        return TestClient(app, token)
+        return TestClient(app, self, user)
 
     def blueprint(self, service: Service) -> Blueprint:
         """Return the blueprint of a service, for HTTP middleware of all kinds. Use it
@@ -308,7 +293,7 @@ class FlaskRecords:
 
         :param service: A service of this extension.
         """
-        return self._registrations[service.path].blueprint
+        return self._blueprints[service.path].blueprint
 
     def init_app(self, app: Flask | Blueprint) -> None:
         """Set up an application: its URLs and its error handlers. A blueprint sets up
@@ -343,20 +328,16 @@ class FlaskRecords:
         init_bounds(app)
         init_sessions(app)
         init_cors(app)
-        init_error_settings(app)
-        self._registrations.check(app)
+        self.errors.init_app(app)
+        self._check(app, self.services.values())
+        self._check_names([app])
         self._init_limits(app)
         app.extensions["records"] = self
-        self._registrations.apps.add(app)
+        self._apps.add(app)
         app.register_blueprint(_files(), url_prefix=mount.url_prefix or None)
-        # Flask's own way would register it for the status of the base class alone.
-        app.error_handler_spec[None][None][RecordsError] = self.errors.handle
 
-        if self._app_errors and not _has_error_handler(app, HTTPException):
-            app.register_error_handler(HTTPException, self.errors.handle_http_error)
-
-        for path, registration in self._registrations.items():
-            routes.add_service(app, path, registration.blueprint)
+        for path, each in self._blueprints.items():
+            routes.add_service(app, path, each.blueprint)
 
         # The services and the logins that it shows are loaded before it.
         from .openapi.reference import init_app as init_reference
@@ -366,22 +347,48 @@ class FlaskRecords:
 
         init_cli(app)
 
-    def _register(self, registration: Registration) -> None:
-        service, issuer = registration.service, registration.authentication
+    def _register(self, service: Service) -> None:
+        path, blueprint = service.path, self._blueprints[service.path].blueprint
+        self.services[path] = service
 
-        self._registrations.add(registration)
+        if isinstance(service.target, AuthenticationService):
+            self.authentications[path] = service.target
+            service.target.connect(service, self.services)
+            blueprint.after_request(_forbid_storing)
 
-        if issuer is not None:
-            registration.blueprint.after_request(_forbid_storing)
-            service.after("create", "remove")(issuer.announce)
-
-            if issuer.refresh is not None:
-                service.error("create")(issuer.refresh.end_reused)
-
-        for app in self._registrations.apps:
-            routes_of(app).add_service(app, service.path, registration.blueprint)
+        for app in self._apps:
+            self._check(app, [service])
+            routes_of(app).add_service(app, path, blueprint)
             routes_of(app).check(app)
             self._init_limits(app)
+            # Hooks and services may be added after it.
+            self._is_check_due = True
+
+    def _check(self, app: Flask, services: Collection[Service]) -> None:
+        """Check new services against the settings of an application."""
+        for service in services:
+            service.capabilities.check(app, service.methods)
+            service.rules.check()
+
+            if service.path in self.authentications:
+                self.authentications[service.path].init_app(app)
+
+        # The service that issues tokens may be added next.
+        settings = app.config.get("RECORDS_AUTHENTICATION")
+        is_awaited = app in self._apps and settings is not None
+        check_issuers(app, self.authentications, () if is_awaited else services)
+
+    def _check_late(self, context: HookContext) -> None:
+        """Check names at the first call after services were added."""
+        if self._is_check_due:
+            self._check_names(self._apps)
+            self._is_check_due = False
+
+    def _check_names(self, apps: Collection[Flask]) -> None:
+        for access in self.accesses.values():
+            access.check()
+
+        check_users(self, apps)
 
     def _init_limits(self, app: Flask) -> None:
         if self.limits:
@@ -409,7 +416,3 @@ def _files() -> Blueprint:
 def _forbid_storing(response: Response) -> Response:
     response.headers["Cache-Control"] = "no-store"
     return response
-
-
-def _has_error_handler(app: Flask, error: type[Exception]) -> bool:
-    return error in app.error_handler_spec[None][None]

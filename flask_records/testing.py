@@ -18,6 +18,7 @@ if t.TYPE_CHECKING:
 
     from flask import Flask
 
+    from .extension import FlaskRecords
     from .typing import AnyParams, Id, Record
 
 
@@ -26,21 +27,30 @@ class TestClient:
     :meth:`.FlaskRecords.client` makes it.
 
     :param app: The application.
-    :param token: The access token of its calls, or ``None`` for an anonymous client.
+    :param records: Its extension.
+    :param user: The record or the identifier of the user, or ``None`` for an anonymous
+        client.
     """
 
     # pytest takes a class of this name for tests.
     __test__ = False
 
-    def __init__(self, app: Flask, token: str | None) -> None:
+    def __init__(self, app: Flask, records: FlaskRecords, user: t.Any = None) -> None:
         # Logins are those of tokens, not of cookies.
         self.http = app.test_client(use_cookies=False)
         """Flask's test client, which sends the token."""
         self.http.environ_base["HTTP_ACCEPT"] = "application/json"
         self._prefix = routes_of(app).mount.url_prefix
 
-        if token is not None:
-            self.http.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
+        if user is None:
+            return
+
+        with app.app_context():
+            authentication = records.authentication()
+            record = user if isinstance(user, dict) else {authentication.id: user}
+            token, _ = authentication.create_token(record)
+
+        self.http.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
 
     def service(self, path: str) -> ClientService:
         """Return a service.

@@ -18,10 +18,18 @@ if t.TYPE_CHECKING:
     from werkzeug.datastructures import Headers
 
     from ..context import HookContext
+    from ..service import Service
     from .service import AuthenticationService
 
 OWN_PARAMS: t.Final = frozenset({ACCESS_TOKEN, "authentication", "user"})
 """The parts of a result that do not go into ``params.extra``."""
+
+
+NO_ISSUER: t.Final = """\
+The service '{path}' needs a token for its calls, and nothing issues tokens. Add what \
+does, records.add("authentication", AuthenticationService()), or add the service with \
+public=True to let everybody in.\
+"""
 
 
 @dataclass(frozen=True)
@@ -179,15 +187,25 @@ def params_of_visitor(headers: Headers) -> Params:
     return params
 
 
-def check_apart(app: Flask, services: Mapping[str, AuthenticationService]) -> None:
-    """Refuse authentication services that might accept each other's tokens.
+def check_issuers(
+    app: Flask,
+    authentications: Mapping[str, AuthenticationService],
+    services: Collection[Service],
+) -> None:
+    """Refuse services that need tokens which nothing issues, and authentication
+    services that might accept each other's tokens.
 
-    :raises RuntimeError: Two have the same audience and issuer.
+    :raises RuntimeError: Nothing issues the tokens of a service, or two authentication
+        services have the same audience and issuer.
     """
+    for service in services:
+        if not authentications and not service.public.issuperset(service.methods):
+            raise RuntimeError(NO_ISSUER.format(path=service.path))
+
     paths: dict[tuple[str, str], str] = {}
 
-    for path, service in services.items():
-        tokens = service.settings_of(app).tokens
+    for path, issuer in authentications.items():
+        tokens = issuer.settings_of(app).tokens
         other = paths.setdefault((tokens.audience, tokens.issuer), path)
 
         if other != path:

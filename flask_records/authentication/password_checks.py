@@ -9,7 +9,7 @@ from .strategies import JWT, LOCAL
 from .users import fields_of, share_model
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from flask import Flask
 
@@ -53,7 +53,20 @@ def _check_provider_users(settings: AuthenticationSettings, users: Service) -> N
             )
 
 
-def check_passwords(
+def check_users(records: FlaskRecords, apps: Collection[Flask]) -> None:
+    """Check the users of all authentication services, and let their names be written in
+    the form that logins look up.
+
+    :raises RuntimeError: A check fails. The message has the lines to write.
+    """
+    for authentication in records.authentications.values():
+        authentication.lookup.normalize_writes()
+
+        for app in apps:
+            _check_passwords(records, app, authentication)
+
+
+def _check_passwords(
     records: FlaskRecords, app: Flask, authentication: AuthenticationService
 ) -> None:
     """Check that there are users with the fields of logins, and that no service over

@@ -11,6 +11,7 @@ from flask import current_app
 from ..context import HookContext, Params
 from ..errors import NotAuthenticated
 from ..globals import current_records
+from ..names import METHODS
 from ..pagination import without
 from ..service import Capabilities
 from ..signals import call
@@ -97,6 +98,7 @@ class AuthenticationService(Capabilities):
 
     events = tuple(EVENTS.values())
     sends_events = False
+    public_by_default = tuple(name for name in METHODS if name != "remove")
 
     def __init__(
         self,
@@ -219,11 +221,18 @@ class AuthenticationService(Capabilities):
         """The name of the identifier field of users."""
         return self.lookup.id
 
-    @property
-    def as_service(self) -> Service:
+    def connect(self, service: Service, services: Mapping[str, Service]) -> None:
+        """Connect the hooks of the service that was made of this object.
+
+        :param services: All services, by path.
+        """
+        self.as_service = service
         """The service that was made of this object, with its hooks."""
-        services = self.lookup.services.values()
-        return next(service for service in services if service.target is self)
+        self.lookup.services = services
+        service.after("create", "remove")(self.announce)
+
+        if self.refresh is not None:
+            service.error("create")(self.refresh.end_reused)
 
     def schemas_for(self, params: Params | None) -> Schemas:
         """Return the JSON Schemas of what a caller sends and gets.

@@ -89,9 +89,10 @@ class ServiceBlueprint:
             if methods & {*BY_VERB[verb]} or (verb == "POST" and custom)
         ]
         self._allow = ",".join(allowed)
+        self.blueprint = self._make()
+        """The blueprint. Its name is ``records:`` and the path."""
 
-    def make(self) -> Blueprint:
-        """Return the blueprint. Its name is ``records:`` and the path."""
+    def _make(self) -> Blueprint:
         blueprint = Blueprint(
             f"{PREFIX}{self.service.path.replace('.', '%2E')}", __package__
         )

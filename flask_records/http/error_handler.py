@@ -55,15 +55,6 @@ MAX_REASONS: t.Final = 100
 NEWLINE: t.Final = "\n"
 
 
-def init_app(app: Flask) -> None:
-    """Check the setting of an application.
-
-    :raises RuntimeError: It is not valid.
-    """
-    checks, example = {"codes": FLAG}, {"codes": True}
-    read_settings(SETTING, app.config.get(SETTING), checks, example=example)
-
-
 class Logger(t.Protocol):
     """A logger of errors, for example one of the standard library."""
 
@@ -102,11 +93,27 @@ class ErrorHandler:
         html: ErrorPages = None,
         logger: Logger | t.Literal[False] | None = None,
         verbose: bool = False,
+        app_errors: bool = False,
     ) -> None:
         self._html = html
         self._logger = logger
         self._verbose = verbose
+        self._app_errors = app_errors
         self._outages = Outages()
+
+    def init_app(self, app: Flask) -> None:
+        """Check the setting of an application, and handle its errors.
+
+        :raises RuntimeError: The setting is not valid.
+        """
+        checks, example = {"codes": FLAG}, {"codes": True}
+        read_settings(SETTING, app.config.get(SETTING), checks, example=example)
+        handlers = app.error_handler_spec[None][None]
+        # Flask's own way would register it for the status of the base class alone.
+        handlers[RecordsError] = self.handle
+
+        if self._app_errors and HTTPException not in handlers:
+            app.register_error_handler(HTTPException, self.handle_http_error)
 
     def handle(self, error: Exception) -> ResponseReturnValue:
         """Return the response to any error of a request, as :meth:`report` shows it."""

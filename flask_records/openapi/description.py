@@ -241,7 +241,7 @@ def describe(
         if params is None or not only_usable:
             accepts, methods = True, service.methods
         else:
-            accepts = current_records.registration(service).access.accepts(params)
+            accepts = current_records.accesses[service.path].accepts(params)
             methods = tuple(
                 method
                 for method in service.methods

@@ -62,7 +62,7 @@ def document_text(params: Params | None = None) -> bytes:
     for service in describe(caller, only_usable=params is not None):
         strategies = (
             SCHEMES.get(name, name)
-            for name in records.registration(service.service).access.strategies
+            for name in records.accesses[service.path].strategies
         )
         operations = Operations(
             service,

@@ -71,7 +71,7 @@ class Operations:
         self._service = service
         self._name = name
         self._security = security
-        media_types = current_records.registration(service.service).media_types
+        media_types = current_records.media_types_of(service.service)
         is_json = JSON in media_types and not has_forms
         self._media_types = (JSON,) if is_json else media_types
 

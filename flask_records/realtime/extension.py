@@ -54,7 +54,7 @@ class Realtime:
         self.connections = OrderedSignal(("connect", "login", "logout", "disconnect"))
         """Runs receivers with the name of an event and the connection."""
         self._records = records
-        records.carry(self)
+        records.transports.append(self)
         self.connections("connect", "logout")(_as_anonymous)
         self.connections("login")(_as_authenticated)
         records.after("create", "remove")(self._follow_login)

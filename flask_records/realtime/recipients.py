@@ -126,7 +126,7 @@ class Recipients:
         service = self._service
         return login is not None and (
             not service.sends_events
-            or self._records.registration(service).access.accepts(login)
+            or self._records.accesses[service.path].accepts(login)
         )
 
 

@@ -93,6 +93,7 @@ class Service(Methods):
         self.schemas = schemas_of(path, schemas or {}, self.methods, is_model=is_model)
         """The schemas by method."""
         all_methods = (*METHODS, *self.custom_methods)
+        public = public or self.capabilities.public_by_default
         self.public = public_methods(path, public, all_methods)
         """The names of the methods that need no token."""
         self.rules = AccessRules(self, readable, allow)

@@ -36,6 +36,9 @@ class Capabilities:
     sends_events: bool = True
     """``False`` to send an event to clients only if a function publishes it."""
 
+    public_by_default: Collection[str] = ()
+    """The methods that need no token if the application names none."""
+
     model: type[t.Any] | None = None
     """The mapped class of the records, by which relationships find the service."""
 
