@@ -25,22 +25,17 @@ call_stack: ContextVar[HookContext | None] = ContextVar("records_call", default=
 
 def remember_call(context: HookContext) -> None:
     """Keep the context of the call of this request for what runs after the call."""
-    _app_globals()._records_call = context
+    g._records_call = context
 
 
 def remembered_call() -> HookContext | None:
     """Return the context of the call of this request, if there is one."""
-    return t.cast("HookContext | None", _app_globals().get("_records_call"))
+    return t.cast("HookContext | None", g.get("_records_call"))
 
 
 def current_request() -> Request:
     """Return the current request itself, which the proxy finds anew at each use."""
     return t.cast("Request", request._get_current_object())  # type: ignore[attr-defined]  # a proxy has it
-
-
-def _app_globals() -> t.Any:
-    # The proxy finds the object anew at each use.
-    return g._get_current_object()
 
 
 def _current_records() -> FlaskRecords:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from .settings import is_positive
@@ -103,18 +103,3 @@ def with_records(result: t.Any, change: Callable[[Record], Record]) -> t.Any:
         return [with_records(record, change) for record in result]
 
     return change(result) if isinstance(result, dict) else result
-
-
-def without(result: t.Any, fields: Collection[str]) -> t.Any:
-    """Return a result without some fields of its records.
-
-    :param result: A record, a list of records, a page, or anything else.
-    """
-
-    def change(record: Record) -> Record:
-        if not any(name in record for name in fields):
-            return record
-
-        return {name: value for name, value in record.items() if name not in fields}
-
-    return with_records(result, change)

@@ -99,17 +99,14 @@ def names_of(option: str, value: t.Any) -> tuple[str, ...]:
     :param option: The name of the option, for the error.
     :raises TypeError: The value is not a list of names.
     """
-    if isinstance(value, (str, Mapping)):
-        names = (value,) if isinstance(value, str) else tuple(value)
-        raise TypeError(
-            f"'{option}' takes a list of names, {option}={[*names]!r}, not {value!r}."
-        )
+    is_one = isinstance(value, str) or not isinstance(value, Iterable)
+    names = (value,) if is_one else tuple(value)
+    are_texts = all(isinstance(name, str) for name in names)
 
-    names = tuple(value) if isinstance(value, Iterable) else (value,)
-
-    if not isinstance(value, Iterable) or not all(isinstance(n, str) for n in names):
+    if is_one or isinstance(value, Mapping) or not are_texts:
+        example = [*names] if are_texts else ["name"]
         raise TypeError(
-            f"'{option}' takes a list of names, such as {option}=['name'], not"
+            f"'{option}' takes a list of names, such as {option}={example!r}, not"
             f" {value!r}."
         )
 

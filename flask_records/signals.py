@@ -55,7 +55,6 @@ class OrderedSignal(Signal):
         :raises ValueError: There is no such name.
         :raises TypeError: There is a function in place of the names.
         """
-        refuse_function(senders)
 
         def decorator(receiver: F) -> F:
             for sender in senders or (ANY,):
@@ -114,16 +113,21 @@ class OrderedSignal(Signal):
         """Call the receivers of a name with the name and the arguments, in order.
         Return values are ignored, exceptions are raised.
         """
-        if not self.receivers:
-            return
-
         for receiver in self.ordered(sender):
             call(receiver, sender, *args)
 
     def _forget(self) -> None:
         self._orders = {}
 
-    def _check(self, sender: str) -> None:
+    def _check(self, sender: t.Any) -> None:
+        # The function of a decorator without parentheses.
+        if callable(sender):
+            raise TypeError(
+                f"'{getattr(sender, '__name__', sender)}' is not a name. Write the"
+                " decorator with parentheses, as in '@messages.before()' or"
+                " '@messages.before(\"create\")'."
+            )
+
         if self.senders is not None and sender not in self.senders:
             names = ", ".join(self.senders) or "none"
             raise ValueError(
@@ -174,19 +178,6 @@ class CallSignals:
         self.after = OrderedSignal(methods)
         self.error = OrderedSignal(methods)
         self.events = EventSignal(events)
-
-
-def refuse_function(names: Collection[t.Any]) -> None:
-    """Refuse a function in place of names: that of a decorator without parentheses.
-
-    :raises TypeError: There is one.
-    """
-    for name in filter(callable, names):
-        raise TypeError(
-            f"'{getattr(name, '__name__', name)}' is not a name. Write the decorator"
-            " with parentheses, as in '@messages.before()' or"
-            " '@messages.before(\"create\")'."
-        )
 
 
 def call(function: Callable[..., t.Any], *args: t.Any) -> t.Any:

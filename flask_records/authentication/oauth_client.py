@@ -15,7 +15,7 @@ from requests import ConnectionError, HTTPError, Timeout
 
 from ..errors import NotAuthenticated
 from ..http.origins import origin_of
-from ..pagination import without
+from ..service.results import without
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

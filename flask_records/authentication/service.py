@@ -12,8 +12,8 @@ from ..context import HookContext, Params
 from ..errors import NotAuthenticated
 from ..globals import current_records
 from ..names import METHODS
-from ..pagination import without
 from ..service import Capabilities
+from ..service.results import without
 from ..signals import call
 from ..transaction import Transaction
 from .limits import client_address

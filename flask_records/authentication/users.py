@@ -8,9 +8,8 @@ from flask import current_app
 
 from ..context import HookContext, Params
 from ..errors import BadRequest, NotAuthenticated, NotFound, RecordsError
-from ..pagination import without
 from ..query.operators import LIMIT, SELECT
-from ..service.results import PrivateRecord, unseen_by
+from ..service.results import PrivateRecord, unseen_by, without
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping

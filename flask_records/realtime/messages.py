@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 from ..http.formatter import dumps
 from ..names import READS
-from ..pagination import without
-from ..service.results import opened
+from ..service.results import opened, without
 
 if t.TYPE_CHECKING:
     from ..extension import FlaskRecords

@@ -9,7 +9,7 @@ from collections import defaultdict
 from ..adapter.database_errors import unavailable
 from ..errors import Unavailable
 from ..names import READS
-from ..pagination import without
+from ..service.results import without
 from ..service.rights import Rights, Visibility
 
 if t.TYPE_CHECKING:

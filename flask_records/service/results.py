@@ -15,6 +15,7 @@ from .rights import Rights
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from collections.abc import Set as AbstractSet
 
     from ..context import HookContext
     from ..typing import Record
@@ -312,11 +313,18 @@ def _unselected(service: Service, context: HookContext) -> frozenset[str]:
     return NONE if names is None else fields.names - kept - {*names}
 
 
-def _without(record: Record, names: frozenset[str]) -> Record:
-    if names.isdisjoint(record):
-        return dict(record) if isinstance(record, PrivateRecord) else record
+def without(record: t.Any, names: AbstractSet[str]) -> t.Any:
+    """Return a record without some fields. What is no record stays as it is."""
+    if not isinstance(record, dict) or names.isdisjoint(record):
+        return record
 
     return {name: value for name, value in record.items() if name not in names}
+
+
+def _without(record: Record, names: frozenset[str]) -> Record:
+    """Return a record without some fields as a usual dict, which nothing cuts again."""
+    rest: Record = without(record, names)
+    return dict(rest) if isinstance(rest, PrivateRecord) else rest
 
 
 def _beside(record: t.Any) -> Mapping[str, t.Any]:
