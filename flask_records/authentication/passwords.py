@@ -19,8 +19,6 @@ from ..problems import EMPTY, NO_TEXT, TOO_LONG, too_short, UNHASHABLE
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from argon2 import PasswordHasher
-
 MAX_LENGTH: t.Final = 1024
 """The number of characters of the longest password."""
 
@@ -90,14 +88,7 @@ class Passwords:
         :raises BadRequest: It is not text, too short or too long, or can't be hashed.
         """
         self.check(password, field)
-        return self.rehash(password, field)
 
-    def rehash(self, password: str, field: str = "password") -> str:
-        """Return the hash of a password that a user has, whatever its length.
-
-        :param field: The name of the field that has it, for errors.
-        :raises BadRequest: It can't be hashed.
-        """
         try:
             return t.cast("str", _run(self.hasher or self._hash, password))
         except ValueError as error:
@@ -140,21 +131,11 @@ class Passwords:
 
         return is_valid
 
-    def needs_update(self, hash: str) -> bool:
-        """Return whether a hash is not one that Argon2id makes, with the same costs."""
-        try:
-            return self._argon2.check_needs_rehash(hash)
-        except ValueError:
-            return True
-
     def _hash(self, password: str) -> str:
-        return self._argon2.hash(_encoded(password))
-
-    @cached_property
-    def _argon2(self) -> PasswordHasher:
         from argon2 import PasswordHasher
 
-        return PasswordHasher(self.passes, self.memory, self.threads)
+        hasher = PasswordHasher(self.passes, self.memory, self.threads)
+        return hasher.hash(_encoded(password))
 
     @cached_property
     def _unknown_hash(self) -> str:

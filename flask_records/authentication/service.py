@@ -87,13 +87,11 @@ class AuthenticationService(Capabilities):
     :param hasher: A function that makes new password hashes, such as Werkzeug's
         ``generate_password_hash``. Argon2id by default. Logins verify the hashes of
         Argon2, bcrypt and Werkzeug.
-    :param rehash: A login replaces a hash that is not of Argon2id, or has other costs
-        than new ones. By default hashes stay as they are.
     :param custom_hashing: The application hashes passwords itself, in the model or in
         hooks of its own: the hook :func:`.hash_password` is not required.
     :param refresh: The :class:`.RefreshTokens` that renew logins. None by default.
     :param settings: The name of the application's setting for this service.
-    :raises ValueError: Logins would replace the hashes of the application.
+    :raises TypeError: ``hasher`` or ``strategies`` is not what it has to be.
     """
 
     events = tuple(EVENTS.values())
@@ -110,7 +108,6 @@ class AuthenticationService(Capabilities):
         strategies: Mapping[str, Strategy | OAuthStrategy] | None = None,
         revocations: RevocationStore | None = None,
         hasher: Callable[[str], str] | None = None,
-        rehash: bool = False,
         custom_hashing: bool = False,
         refresh: RefreshTokens | None = None,
         settings: str = "RECORDS_AUTHENTICATION",
@@ -121,8 +118,6 @@ class AuthenticationService(Capabilities):
         """The field of a user with the name for logins."""
         self.password = password
         """The field of a user with the password hash."""
-        self.rehash = rehash
-        """``True`` if logins replace older hashes."""
         self.custom_hashing = custom_hashing
         """``True`` if the application hashes passwords itself."""
 
@@ -130,12 +125,6 @@ class AuthenticationService(Capabilities):
             raise TypeError(
                 "'hasher' is a function of a password, such as Werkzeug's"
                 f" generate_password_hash, not {hasher!r}."
-            )
-
-        if rehash and (custom_hashing or hasher):
-            raise ValueError(
-                "rehash=True would replace the hashes that the application makes. Leave"
-                " it out."
             )
 
         if not isinstance(strategies or {}, Mapping):
@@ -387,10 +376,6 @@ class AuthenticationService(Capabilities):
 
         if not is_valid or not password:
             raise NotAuthenticated("Invalid login")
-
-        # The application reads the bytes of a binary column in its own way.
-        if self.rehash and isinstance(hash, str) and passwords.needs_update(hash):
-            hash = users.replace_hash(user, passwords.rehash(password))
 
         id = user[users.id]
         user, stored = users.load(id)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import typing as t
 
-from flask import current_app
-
 from ..context import HookContext, Params
-from ..errors import BadRequest, NotAuthenticated, NotFound, RecordsError
+from ..errors import BadRequest, NotAuthenticated, NotFound
 from ..query.operators import LIMIT, SELECT
 from ..service.results import PrivateRecord, unseen_by, without
 
@@ -173,20 +171,6 @@ class Users:
             raise NotAuthenticated(GONE) from error
 
         return user if isinstance(user, dict) else {}
-
-    def replace_hash(self, user: Record, hash: str) -> str:
-        """Replace the password hash of a user. Return the hash that is stored then."""
-        before = t.cast("str", user[self.password])
-        # The password may have changed since.
-        unchanged = Params(query={self.password: before})
-
-        try:
-            self.service._patch(user[self.id], {self.password: hash}, unchanged)
-        except RecordsError as error:
-            current_app.logger.warning("A hash was not upgraded: %s", error.name)
-            return before
-
-        return hash
 
 
 def fields_of(service: Service) -> Fields | None:

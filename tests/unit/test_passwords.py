@@ -140,21 +140,6 @@ def test_password_over_1024_characters_is_refused(passwords, name):
         passwords.verify("x" * 1025, HASHES.get(name))
 
 
-@pytest.mark.parametrize(
-    ("cost", "is_needed"),
-    [
-        ({}, False),
-        ({"memory": 72}, True),
-        ({"passes": 2}, True),
-        ({"threads": 2}, True),
-    ],
-)
-def test_hash_of_another_cost_needs_an_update(passwords, cost, is_needed):
-    hash = Passwords(**{**CHEAP, **cost}).hash(PASSWORD)
-
-    assert passwords.needs_update(hash) is is_needed
-
-
 def test_an_unknown_name_takes_a_check_of_the_hasher(passwords, monkeypatch):
     """Its time would tell who is a user otherwise."""
     checks = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 
-import bcrypt
 import pytest
 from werkzeug import security
 
@@ -59,36 +58,9 @@ def test_hasher_makes_the_hashes_of_passwords_and_may_refuse_one():
     assert ended.json["message"] == "jwt revoked"
 
 
-def test_rehash_replaces_hashes_of_other_formats():
-    legacy = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
-
-    with client_of(rehash=True) as client:
-        hashes = []
-
-        for hash in (legacy, SCRYPT):
-            stored(client, hash)
-            client.post("/authentication", json={**LOGIN, "password": "wrong"})
-            assert stored(client) == hash
-
-            for _ in range(2):
-                client.post("/authentication", json=LOGIN)
-                hashes.append(stored(client))
-
-    assert all(hash.startswith("$argon2id$") for hash in hashes)
-    assert (hashes[0], hashes[2]) == (hashes[1], hashes[3])
-
-
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ({"hasher": "werkzeug"}, TypeError),
-        ({"hasher": str, "rehash": True}, ValueError),
-        ({"custom_hashing": True, "rehash": True}, ValueError),
-    ],
-)
-def test_options_of_hashes_that_do_not_fit_are_refused(options, error):
-    with pytest.raises(error, match="generate_password_hash|Leave it out"):
-        AuthenticationService(**options)
+def test_hasher_that_is_no_function_is_refused():
+    with pytest.raises(TypeError, match="generate_password_hash"):
+        AuthenticationService(hasher="werkzeug")
 
 
 def test_hash_of_bcrypt_needs_its_package(monkeypatch, caplog):

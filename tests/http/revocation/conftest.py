@@ -56,7 +56,7 @@ def records(store):
     people = SQLAlchemyService(User, hidden=["password"], id="email")
     people = records.add("people", people)
     people.before("create", "update", "patch")(hash_password())
-    service = AuthenticationService(revocations=store, rehash=True)
+    service = AuthenticationService(revocations=store)
     records.add("authentication", service)
     return records
 
