@@ -24,12 +24,12 @@ from flask_records import (
     FromUser,
     hash_password,
     HookContext,
-    RevokedTokenMixin,
     set_user_field,
     SQLAlchemyService,
-    TableRevocations,
+    TableTokens,
+    TokenMixin,
 )
-from flask_records.accounts import AccountManagement, Mail, TableTokens, TokenMixin
+from flask_records.accounts import AccountManagement, Mail
 from flask_records.explorer import Explorer
 from flask_records.realtime import Realtime
 
@@ -102,16 +102,12 @@ class Message(Base):
     user: Mapped[User | None] = relationship()
 
 
-class RevokedToken(RevokedTokenMixin, Base):
-    """A token that is revoked, for example by a logout."""
+class Token(TokenMixin, Base):
+    """A token that was sent by mail for a forgotten password, or a mark of tokens that
+    a logout has revoked.
+    """
 
-    __tablename__ = "revoked_token"
-
-
-class AccountToken(TokenMixin, Base):
-    """A token that was sent by mail, for example for a forgotten password."""
-
-    __tablename__ = "account_token"
+    __tablename__ = "token"
 
 
 db = SQLAlchemy(model_class=Base)
@@ -147,9 +143,7 @@ WRITES: t.Final = ("update", "patch", "remove")
 ME: t.Final = dict.fromkeys(WRITES, {"id": FromUser("id")})
 OWN: t.Final = dict.fromkeys(WRITES, {"userId": FromUser("id")})
 
-authentication = AuthenticationService(
-    normalize=str.lower, revocations=TableRevocations(RevokedToken)
-)
+authentication = AuthenticationService(normalize=str.lower, tokens=TableTokens(Token))
 records.add("authentication", authentication)
 users = records.add(
     "users",
@@ -184,8 +178,7 @@ def print_link(mail: Mail) -> None:
         print(f"Mail to {mail.address}: /#reset={mail.token}", file=sys.stderr)
 
 
-tokens = TableTokens(AccountToken)
-accounts = AccountManagement(authentication, tokens, send=print_link, verified=None)
+accounts = AccountManagement(authentication, send=print_link, verified=None)
 records.add("authManagement", accounts, public=["create"])
 
 users.before("create", "update", "patch")(hash_password("password"))

@@ -5,13 +5,13 @@ from .authentication import accept_me as accept_me
 from .authentication import AuthenticationService as AuthenticationService
 from .authentication import hash_password as hash_password
 from .authentication import OAuthStrategy as OAuthStrategy
-from .authentication import RedisRevocations as RedisRevocations
+from .authentication import RedisTokens as RedisTokens
 from .authentication import requires as requires
-from .authentication import RevocationStore as RevocationStore
-from .authentication import RevokedTokenMixin as RevokedTokenMixin
 from .authentication import set_user_field as set_user_field
 from .authentication import Strategy as Strategy
-from .authentication import TableRevocations as TableRevocations
+from .authentication import TableTokens as TableTokens
+from .authentication import TokenMixin as TokenMixin
+from .authentication import TokenStore as TokenStore
 from .context import HookContext as HookContext
 from .context import NO_RESULT as NO_RESULT
 from .context import Params as Params

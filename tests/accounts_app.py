@@ -14,13 +14,10 @@ from flask_records import (
     FlaskRecords,
     hash_password,
     SQLAlchemyService,
-)
-from flask_records.accounts import (
-    AccountManagement,
-    RefreshTokens,
     TableTokens,
     TokenMixin,
 )
+from flask_records.accounts import AccountManagement
 from flask_records.realtime import Realtime
 
 
@@ -45,14 +42,13 @@ class Message(Base):
 
 
 class Token(TokenMixin, Base):
-    __tablename__ = "account_token"
+    __tablename__ = "token"
 
 
 db = SQLAlchemy(model_class=Base)
 records = FlaskRecords()
 realtime = Realtime(records)
-tokens = TableTokens(Token)
-authentication = AuthenticationService(refresh=RefreshTokens(tokens))
+authentication = AuthenticationService(tokens=TableTokens(Token), refresh=True)
 records.add("authentication", authentication)
 service = SQLAlchemyService(
     User, hidden=["password"], readonly=["isVerified"], write_once=["email"]
@@ -67,7 +63,7 @@ def print_mail(mail):
     print(f"Mail to {mail.address}: {mail.kind} {mail.token}", file=sys.stderr)
 
 
-accounts = AccountManagement(authentication, tokens, send=print_mail)
+accounts = AccountManagement(authentication, send=print_mail)
 records.add("authManagement", accounts, public=["create"])
 users.events("created")(accounts.send_verification)
 

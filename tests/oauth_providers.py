@@ -19,7 +19,7 @@ from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from werkzeug.wrappers import Request, Response
 
-from flask_records import RevokedTokenMixin, SQLAlchemyService
+from flask_records import SQLAlchemyService, TokenMixin
 
 from .authentication import bearer, CHEAP, make_records, SECRET
 from .databases import leave
@@ -85,8 +85,8 @@ class Member(Base):
     otherId: Mapped[str | None] = mapped_column("other_id", sa.String(50), unique=True)
 
 
-class RevokedToken(RevokedTokenMixin, Base):
-    __tablename__ = "revoked_token"
+class Token(TokenMixin, Base):
+    __tablename__ = "token"
 
 
 class Provider:

@@ -9,13 +9,13 @@ import threading
 from contextlib import contextmanager, ExitStack
 
 import websocket
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase
 
 from flask_records import (
     RecordsError,
-    RevokedTokenMixin,
     SQLAlchemyService,
-    TableRevocations,
+    TableTokens,
+    TokenMixin,
 )
 from flask_records.realtime import Realtime
 
@@ -26,14 +26,12 @@ from .waiting import wait_until
 BOB = {"email": "bob@example.com", "password": "battery staple"}
 
 
-class Marks(DeclarativeBase):
+class Tokens(DeclarativeBase):
     metadata = Base.metadata
 
 
-class Mark(RevokedTokenMixin, Marks):
-    __tablename__ = "revoked_token"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
+class Token(TokenMixin, Tokens):
+    __tablename__ = "token"
 
 
 class Plain:
@@ -55,7 +53,7 @@ def make_live_records(**options):
         whitelist=["$populate"],
         events=["blocked"],
     )
-    records = make_records(users=users, revocations=TableRevocations(Mark))
+    records = make_records(users=users, tokens=TableTokens(Token))
     records.add("rooms", SQLAlchemyService(Room, whitelist=["$populate"]))
     service = SQLAlchemyService(
         Message,

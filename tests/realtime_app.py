@@ -19,9 +19,9 @@ from flask_records import (
     AuthenticationService,
     FlaskRecords,
     hash_password,
-    RevokedTokenMixin,
     SQLAlchemyService,
-    TableRevocations,
+    TableTokens,
+    TokenMixin,
 )
 from flask_records.realtime import Realtime
 
@@ -61,8 +61,8 @@ class Note(Versioned, Base):
     __tablename__ = "note"
 
 
-class RevokedToken(RevokedTokenMixin, Base):
-    __tablename__ = "revoked_token"
+class Token(TokenMixin, Base):
+    __tablename__ = "token"
 
 
 class Processes:
@@ -134,10 +134,7 @@ def add_services(db, records):
         "users", SQLAlchemyService(User, hidden=["password"]), public=["create"]
     )
     users.before("create", "update", "patch")(hash_password())
-    records.add(
-        "authentication",
-        AuthenticationService(revocations=TableRevocations(RevokedToken)),
-    )
+    records.add("authentication", AuthenticationService(tokens=TableTokens(Token)))
     records.add("processes", Processes(), public=True)
     pads = records.add("pads", Pads())
     pads.publish()(lambda event, record, context: "authenticated")

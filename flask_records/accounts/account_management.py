@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 
+from ..authentication.refresh_tokens import CLAIM
 from ..authentication.users import fields_of
 from ..context import Params
 from ..errors import BadRequest, Conflict, Forbidden, NotAuthenticated
@@ -21,7 +22,6 @@ from .mailed_tokens import (
     send_later,
     VERIFY,
 )
-from .refresh_tokens import CLAIM
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -34,7 +34,6 @@ if t.TYPE_CHECKING:
     from ..service import Service
     from ..typing import Id, Record
     from .mailed_tokens import Mail
-    from .token_stores import TokenStore
 
     Action: t.TypeAlias = Callable[[Record, Params], Record | None]
 
@@ -45,8 +44,8 @@ TEXT: t.Final[Schema] = {"type": "string"}
 
 NO_MAILS: t.Final = """\
 AccountManagement sends no mails. Give it a function that does: \
-AccountManagement(authentication, tokens, send=send_mail). In debug mode, mails are \
-printed without one.\
+AccountManagement(authentication, send=send_mail). In debug mode, mails are printed \
+without one.\
 """
 
 NO_FIELD: t.Final = """\
@@ -74,8 +73,7 @@ class AccountManagement(Capabilities):
 
     No answer tells whether there is an account, but for the action ``checkUnique``.
 
-    :param authentication: The service that logs the users in.
-    :param tokens: Stores the tokens, as digests.
+    :param authentication: The service that logs the users in. Its store has the tokens.
     :param send: Sends a :class:`.Mail`, in the background, after the commit. In debug
         mode, mails are printed by default.
     :param verified: The field of a user that is ``True`` for a confirmed address, or
@@ -84,6 +82,7 @@ class AccountManagement(Capabilities):
         default.
     :param reset_lifetime: The seconds that a forgotten password can be set anew. 2
         hours by default.
+    :raises ValueError: The authentication service has no store of tokens.
     """
 
     sends_events = False
@@ -94,20 +93,25 @@ class AccountManagement(Capabilities):
     def __init__(
         self,
         authentication: AuthenticationService,
-        tokens: TokenStore,
         *,
         send: Callable[[Mail], t.Any] | None = None,
         verified: str | None = "isVerified",
         verify_lifetime: int = 5 * 24 * 60 * 60,
         reset_lifetime: int = 2 * 60 * 60,
     ) -> None:
+        if authentication.token_store is None:
+            raise ValueError(
+                "AccountManagement needs a store of tokens:"
+                " AuthenticationService(tokens=TableTokens(Token))."
+            )
+
         self._authentication = authentication
         self._users = authentication.lookup
         self._field = authentication.username
         self._password = authentication.password
         self._tokens = MailedTokens(
             authentication,
-            tokens,
+            authentication.token_store,
             send or print_mail,
             {VERIFY: verify_lifetime, RESET: reset_lifetime},
         )
@@ -311,7 +315,7 @@ class AccountManagement(Capabilities):
         claims = {CLAIM: payload[CLAIM]} if CLAIM in payload else {}
 
         if service.refresh is not None:
-            service.refresh.keep(service, payload)
+            service.refresh.keep(payload)
 
         tokens = service.settings.tokens
         token, _ = service.tokens.create(tokens, service.get_user(id), claims)

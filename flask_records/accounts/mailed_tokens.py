@@ -8,24 +8,17 @@ import typing as t
 from dataclasses import dataclass, field
 from functools import partial
 
+from ..authentication.token_stores import find_token, fingerprint, issue_token
 from ..errors import BadRequest, NotFound, RecordsError, without_parameters
 from ..service.events import run_in_background
 from ..transaction import Transaction
-from .token_stores import (
-    digest_of,
-    find_token,
-    fingerprint,
-    id_of,
-    new_token,
-    StoredToken,
-)
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..authentication import AuthenticationService
+    from ..authentication import AuthenticationService, TokenStore
+    from ..authentication.token_stores import StoredToken
     from ..typing import Record
-    from .token_stores import TokenStore
 
 logger = logging.getLogger(__package__)
 
@@ -95,23 +88,16 @@ class MailedTokens:
         :param kind: The kind of the token.
         :param mail: The kind of the mail.
         """
-        token, now = new_token(), int(time.time())
-        id = user[self._users.id]
-
         with Transaction():
             # Hooks refuse a user who is blocked.
-            shown = self._authentication.get_user(id)
-            self._store.add(
-                StoredToken(
-                    id=id_of(token),
-                    kind=kind,
-                    owner=str(id),
-                    digest=digest_of(token),
-                    state=self._state(id_of(token), kind, user),
-                    issued=now,
-                    expires=now + self._lifetimes[kind],
-                    address=address,
-                )
+            shown = self._authentication.get_user(user[self._users.id])
+            token = issue_token(
+                self._store,
+                kind,
+                user[self._users.id],
+                self._lifetimes[kind],
+                basis=self._basis(kind, user),
+                address=address,
             )
 
         self._send(Mail(mail, address, shown, token))
@@ -137,7 +123,7 @@ class MailedTokens:
         except NotFound as error:
             raise invalid_token() from error
 
-        if stored.state != self._state(stored.id, kind, user):
+        if stored.state != fingerprint(stored.id, *self._basis(kind, user)):
             raise invalid_token()
 
         return stored, user
@@ -150,10 +136,11 @@ class MailedTokens:
         if not self._store.remove(stored.id, stored.digest):
             raise invalid_token()
 
-    def _state(self, id: str, kind: str, user: Record) -> str:
+    def _basis(self, kind: str, user: Record) -> tuple[t.Any, ...]:
+        """Return what a token depends on."""
         hash = user.get(self._authentication.password)
         address = user.get(self._authentication.username)
-        return fingerprint(id, kind, self._users.path, hash, address)
+        return kind, self._users.path, hash, address
 
 
 def send_later(mail: Callable[[], None]) -> None:

@@ -19,6 +19,7 @@ from ..transaction import Transaction
 from .limits import client_address
 from .oauth_strategy import LOGIN, OAUTH, OAuthStrategy
 from .passwords import MAX_LENGTH
+from .refresh_tokens import KIND, RefreshTokens
 from .revocations import Revocations
 from .settings import AuthenticationSettings
 from .strategies import (
@@ -37,12 +38,13 @@ if t.TYPE_CHECKING:
     from flask import Flask
     from werkzeug.datastructures import Headers
 
-    from ..accounts import RefreshTokens
     from ..openapi.schemas import Schemas
     from ..service import Service
     from ..typing import Id, Record
-    from .revocations import RevocationStore
     from .strategies import Strategy
+    from .token_stores import TokenStore
+
+    Strategies: t.TypeAlias = Mapping[str, Strategy | OAuthStrategy]
 
 EVENTS: t.Final = {"create": "login", "remove": "logout"}
 """The event that each method sends."""
@@ -50,7 +52,7 @@ EVENTS: t.Final = {"create": "login", "remove": "logout"}
 SUMMARIES: t.Final = {"create": "Log in", "remove": "Log out"}
 """The summary of each method in documents."""
 
-TOKEN_STRATEGIES: t.Final = ("jwt", "refresh")
+TOKEN_STRATEGIES: t.Final = ("jwt", KIND)
 """The strategies that are no attempts to log in: their tokens can't be guessed."""
 
 EXTENSION: t.Final = "records_authentication"
@@ -82,16 +84,20 @@ class AuthenticationService(Capabilities):
         names that a database takes for the same are different users.
     :param strategies: Strategies besides ``local`` and ``jwt``, by name. They replace
         those of the same name.
-    :param revocations: The store of revoked tokens. Without it a token is valid until
-        it expires, the password changes, or the user is removed.
+    :param tokens: The store of tokens: :class:`.TableTokens`, :class:`.RedisTokens`, or
+        your own. With it, tokens can be revoked. Without it a token is valid until it
+        expires, the password changes, or the user is removed.
+    :param refresh: ``True`` to renew short access tokens by refresh tokens in bodies,
+        ``"cookie"`` by one in a cookie that scripts can't read, for pages of the same
+        site, over HTTP only. Both need ``tokens``.
     :param hasher: A function that makes new password hashes, such as Werkzeug's
         ``generate_password_hash``. Argon2id by default. Logins verify the hashes of
         Argon2, bcrypt and Werkzeug.
     :param custom_hashing: The application hashes passwords itself, in the model or in
         hooks of its own: the hook :func:`.hash_password` is not required.
-    :param refresh: The :class:`.RefreshTokens` that renew logins. None by default.
     :param settings: The name of the application's setting for this service.
     :raises TypeError: ``hasher`` or ``strategies`` is not what it has to be.
+    :raises ValueError: ``refresh`` is not, or has no store.
     """
 
     events = tuple(EVENTS.values())
@@ -105,11 +111,11 @@ class AuthenticationService(Capabilities):
         username: str = "email",
         password: str = "password",
         normalize: Callable[[str], str] | None = None,
-        strategies: Mapping[str, Strategy | OAuthStrategy] | None = None,
-        revocations: RevocationStore | None = None,
+        strategies: Strategies | None = None,
+        tokens: TokenStore | None = None,
+        refresh: bool | t.Literal["cookie"] = False,
         hasher: Callable[[str], str] | None = None,
         custom_hashing: bool = False,
-        refresh: RefreshTokens | None = None,
         settings: str = "RECORDS_AUTHENTICATION",
     ) -> None:
         self.users_path = users.strip("/")
@@ -127,28 +133,38 @@ class AuthenticationService(Capabilities):
                 f" generate_password_hash, not {hasher!r}."
             )
 
+        if refresh not in (False, True, "cookie") or (refresh and tokens is None):
+            raise ValueError(
+                "'refresh' is True or \"cookie\", and needs a store of tokens:"
+                " AuthenticationService(tokens=TableTokens(Token), refresh=True)."
+            )
+
         if not isinstance(strategies or {}, Mapping):
             raise TypeError(
                 "'strategies' maps names to strategies:"
                 f' strategies={{"api-key": ApiKey()}}, not {strategies!r}.'
             )
 
-        built_in: dict[str, Strategy | OAuthStrategy] = {"jwt": JWT, "local": LOCAL}
-
-        if refresh is not None:
-            built_in["refresh"] = refresh.strategy
-
-        self.strategies = built_in | dict(strategies or {})
-        """The strategies by name."""
         self.lookup = Users(self.users_path, username, password, normalize)
         """Looks users up."""
-        # A store may be empty, and false.
-        self.revocations = (
-            None if revocations is None else Revocations(revocations, self.users_path)
-        )
+        self.token_store = tokens
+        """Stores tokens, or ``None``."""
+        self.revocations: Revocations | None = None
         """The revoked tokens, if there is a store."""
-        self.refresh = refresh
+        self.refresh: RefreshTokens | None = None
         """Renews logins, or ``None``."""
+        built_in: Strategies = {"jwt": JWT, "local": LOCAL}
+
+        # A store may be empty, and false.
+        if tokens is not None:
+            self.revocations = Revocations(tokens, self.users_path)
+
+            if refresh:
+                self.refresh = RefreshTokens(self, tokens, cookie=refresh == "cookie")
+                built_in = {**built_in, KIND: self.refresh.strategy}
+
+        self.strategies: Strategies = {**built_in, **(strategies or {})}
+        """The strategies by name."""
         self._setting = settings
         self._hasher = hasher
         self.tokens = UserTokens(self.lookup, self.revocations)
@@ -277,7 +293,7 @@ class AuthenticationService(Capabilities):
         fields: Record = {}
 
         if self.refresh is not None and user is not None:
-            claims, fields = self.refresh.issue(self, result, params)
+            claims, fields = self.refresh.issue(result, params)
 
         token, payload = self.tokens.create(self.settings.tokens, user, claims)
         parts = {ACCESS_TOKEN: token, "payload": payload}
@@ -303,7 +319,7 @@ class AuthenticationService(Capabilities):
             self.revocations.revoke_token(payload)
 
         if self.refresh and payload:
-            self.refresh.end(self, payload, params)
+            self.refresh.end(payload, params)
 
         return result
 
@@ -427,12 +443,12 @@ class AuthenticationService(Capabilities):
 
         :param id: The identifier of the user.
         :raises NotFound: There is no such user.
-        :raises RuntimeError: There is no store of revoked tokens.
+        :raises RuntimeError: There is no store of tokens.
         """
         if self.revocations is None:
             raise RuntimeError(
                 "Revoking tokens needs a store. Pass one to the authentication service:"
-                " AuthenticationService(revocations=TableRevocations(RevokedToken))."
+                " AuthenticationService(tokens=TableTokens(Token))."
             )
 
         # The identifier may be spelt in another way, such as '01'.

@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ..service import Service
-    from ..typing import Record
+    from ..typing import Id, Record
     from .revocations import Revocations
     from .users import Users
 
@@ -209,13 +209,16 @@ class UserTokens:
             raise NotAuthenticated("A token is issued for a user only.")
 
         subject = user[self._users.id]
-        mark = self._revocations.mark_of(subject) if self._revocations else 0
         digits = secrets.token_hex(8)
         head = f"{digits[:8]}-{digits[8:12]}-8{digits[13:]}"
         token_id = _token_id(head, self._users.path, self.hash_of(user))
         return tokens.create_token(
-            subject, token_id=token_id, not_before=mark, claims=claims
+            subject, token_id=token_id, not_before=self.mark_of(subject), claims=claims
         )
+
+    def mark_of(self, id: Id) -> int:
+        """Return the time from which on tokens of a user are valid, or 0."""
+        return self._revocations.mark_of(id) if self._revocations else 0
 
     def hash_of(self, user: Record) -> str | None:
         """Return the password hash of a user: the one that a login has verified, since

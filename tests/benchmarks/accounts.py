@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from flask_records.accounts import TableTokens
+from flask_records import TableTokens
 
 from ..http.accounts.people import (
     email_of,

@@ -16,9 +16,9 @@ from flask_records import (
     AuthenticationService,
     FlaskRecords,
     hash_password,
-    RevokedTokenMixin,
     SQLAlchemyService,
-    TableRevocations,
+    TableTokens,
+    TokenMixin,
 )
 from flask_records.realtime import Realtime
 
@@ -69,15 +69,15 @@ class User(Base):
     password: Mapped[str] = mapped_column(sa.String(200))
 
 
-class RevokedToken(RevokedTokenMixin, Base):
-    __tablename__ = "revoked_token"
+class Token(TokenMixin, Base):
+    __tablename__ = "token"
 
 
 db = SQLAlchemy(model_class=Base)
 records = FlaskRecords()
 realtime = Realtime(records)
 authentication = records.add(
-    "authentication", AuthenticationService(revocations=TableRevocations(RevokedToken))
+    "authentication", AuthenticationService(tokens=TableTokens(Token))
 )
 users = records.add(
     "users",

@@ -18,21 +18,21 @@ from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase
 
 from flask_records import FlaskRecords
-from flask_records import RevokedTokenMixin
 from flask_records import SQLAlchemyService
+from flask_records import TokenMixin
 
 
 class Base(DeclarativeBase):
     pass
 
 
-class RevokedToken(RevokedTokenMixin, Base):
-    __tablename__ = "revoked_token"
+class Token(TokenMixin, Base):
+    __tablename__ = "token"
 
 
 db = SQLAlchemy(model_class=Base)
 records = FlaskRecords()
-tokens = records.add("tokens", SQLAlchemyService(RevokedToken), public=True)
+tokens = records.add("tokens", SQLAlchemyService(Token), public=True)
 app = Flask(__name__)
 app.config["SQLALCHEMY_DATABASE_URI"] = os.environ["HOST_URL"]
 db.init_app(app)
@@ -68,7 +68,7 @@ def output(database_url, tmp_path):
     engine = sa.create_engine(database_url)
 
     with engine.begin() as connection:
-        for table in ("revoked_token", "alembic_version"):
+        for table in ("token", "alembic_version"):
             connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")
 
     engine.dispose()
@@ -78,5 +78,5 @@ def test_migrations_are_written_and_complete(output, tmp_path):
     (migration,) = (tmp_path / "migrations" / "versions").glob("*.py")
 
     text = migration.read_text()
-    assert "create_table('revoked_token'" in text
+    assert "create_table('token'" in text
     assert "No new upgrade operations detected" in output

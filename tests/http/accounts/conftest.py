@@ -7,7 +7,8 @@ import uuid
 import pytest
 import redis
 
-from flask_records.accounts import mailed_tokens, RedisTokens, TableTokens
+from flask_records import RedisTokens, TableTokens
+from flask_records.accounts import mailed_tokens
 from tests.databases import redis_url
 from tests.http.accounts.people import make_records, register, served, Token
 

@@ -16,11 +16,10 @@ from flask_records import (
     AuthenticationService,
     FlaskRecords,
     hash_password,
-    RevokedTokenMixin,
     SQLAlchemyService,
-    TableRevocations,
+    TokenMixin,
 )
-from flask_records.accounts import AccountManagement, RefreshTokens, TokenMixin
+from flask_records.accounts import AccountManagement
 from flask_records.service.events import MAX_THREADS, run_in_background
 from tests.authentication import bearer, CHEAP, SECRET
 
@@ -56,27 +55,21 @@ class User(Base):
 
 
 class Token(TokenMixin, Base):
-    __tablename__ = "account_token"
+    __tablename__ = "token"
 
 
-class RevokedToken(RevokedTokenMixin, Base):
-    __tablename__ = "revoked_token"
-
-
-def make_records(store, mails, *, limiter=None, **options):
+def make_records(store, mails, *, limiter=None, refresh=True):
     """An extension with users whose logins are renewed."""
     records = FlaskRecords(app_errors=True, limiter=limiter)
-    revocations = TableRevocations(RevokedToken)
-    refresh = RefreshTokens(store, **options)
     authentication = AuthenticationService(
-        revocations=revocations, refresh=refresh, normalize=str.lower
+        tokens=store, refresh=refresh, normalize=str.lower
     )
     records.add("authentication", authentication)
     options = {"hidden": ["password"], "readonly": ["isVerified"]}
     options["write_once"] = ["email"]
     users = records.add("users", SQLAlchemyService(User, **options), public=["create"])
     users.before("create", "update", "patch")(hash_password())
-    accounts = AccountManagement(authentication, store, send=mails.append)
+    accounts = AccountManagement(authentication, send=mails.append)
     records.add("authManagement", accounts, public=["create"])
     users.events("created")(accounts.send_verification)
     return records

@@ -17,8 +17,9 @@ from flask_records import (
     FlaskRecords,
     Forbidden,
     SQLAlchemyService,
+    TableTokens,
 )
-from flask_records.accounts import AccountManagement, Mail, print_mail, TableTokens
+from flask_records.accounts import AccountManagement, Mail, print_mail
 from flask_records.openapi import document
 from tests.authentication import bearer, SECRET
 from tests.http.accounts.people import (
@@ -440,13 +441,13 @@ def started(*, debug=False, verified="isVerified", readonly=(), **options):
     app.debug = debug
     app.config["RECORDS_AUTHENTICATION"] = {"secret": SECRET}
     records = FlaskRecords(limiter=Limiter(get_remote_address))
-    authentication = AuthenticationService(strategies={}, custom_hashing=True)
+    authentication = AuthenticationService(
+        tokens=TableTokens(Token), custom_hashing=True
+    )
     records.add("authentication", authentication)
     users = SQLAlchemyService(User, hidden=["password"], readonly=readonly)
     records.add("users", users, public=True)
-    accounts = AccountManagement(
-        authentication, TableTokens(Token), verified=verified, **options
-    )
+    accounts = AccountManagement(authentication, verified=verified, **options)
     records.add("accounts", accounts, public=["create"])
     records.init_app(app)
     return app
@@ -467,6 +468,11 @@ def started(*, debug=False, verified="isVerified", readonly=(), **options):
 def test_application_does_not_start(options, message):
     with pytest.raises(RuntimeError, match=message):
         started(**options)
+
+
+def test_accounts_need_a_store():
+    with pytest.raises(ValueError, match=r"tokens=TableTokens\(Token\)"):
+        AccountManagement(AuthenticationService())
 
 
 def test_mails_are_printed_in_debug_mode(capsys):

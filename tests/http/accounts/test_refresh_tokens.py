@@ -9,8 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from flask import Flask
 
-from flask_records import AuthenticationService, FlaskRecords
-from flask_records.accounts import TableTokens
+from flask_records import AuthenticationService, FlaskRecords, TableTokens
 from flask_records.openapi import document
 from tests.authentication import bearer, SECRET
 from tests.http.accounts.people import (
@@ -239,7 +238,7 @@ def test_refresh_token_is_in_no_log_event_or_table(app, client, ann, caplog, rec
         [row] = db.session.execute(sessions).all()
 
     assert len(events) == 3
-    assert "INSERT INTO account_token" in caplog.text
+    assert "INSERT INTO token" in caplog.text
     assert token.partition(".")[2] not in f"{events} {caplog.text} {row}"
 
 
@@ -272,7 +271,7 @@ def test_refresh_token_is_described(app):
 
 @pytest.fixture
 def cookie_client():
-    records = make_records(TableTokens(Token), [], cookie=True)
+    records = make_records(TableTokens(Token), [], refresh="cookie")
 
     with served(records, "sqlite://", refresh_lifetime="7d") as app:
         client = app.test_client()
@@ -311,6 +310,15 @@ def test_cookie_renews_a_login_until_the_logout(cookie_client):
     assert cookie_client.get_cookie("refreshToken", path="/authentication") is None
     assert cookie_client.post("/authentication", json=data).json == INVALID
     assert renew(cookie_client, second).json == INVALID
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"refresh": True}, {"refresh": "cookies", "tokens": TableTokens(Token)}],
+)
+def test_refresh_tokens_need_a_store(options):
+    with pytest.raises(ValueError, match=r"tokens=TableTokens\(Token\)"):
+        AuthenticationService(**options)
 
 
 def test_lifetime_of_refresh_tokens_needs_refresh_tokens():

@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 import redis
 
-from flask_records import Unavailable
-from flask_records.accounts import RedisTokens
-from flask_records.accounts.token_stores import (
+from flask_records import RedisTokens, Unavailable
+from flask_records.authentication.token_stores import (
     digest_of,
     find_token,
     id_of,

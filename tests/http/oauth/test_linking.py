@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import TableRevocations
+from flask_records import TableTokens
 from tests.authentication import bearer, signed
 from tests.http.oauth.messages import EMAIL_TAKEN
 from tests.oauth_providers import (
@@ -14,7 +14,7 @@ from tests.oauth_providers import (
     error_of,
     HOME,
     make_members,
-    RevokedToken,
+    Token,
     token_of,
 )
 
@@ -28,7 +28,7 @@ def logged_out(reason):
 
 @pytest.fixture
 def records():
-    return make_members(revocations=TableRevocations(RevokedToken))
+    return make_members(tokens=TableTokens(Token))
 
 
 @pytest.fixture

@@ -12,8 +12,7 @@ import jwt
 import pytest
 from flask import session
 
-from flask_records import Forbidden, OAuthStrategy
-from flask_records.accounts import RefreshTokens, TableTokens, TokenMixin
+from flask_records import Forbidden, OAuthStrategy, TableTokens
 from tests.authentication import API_KEY
 from tests.http.oauth.messages import FAILED
 from tests.oauth_providers import (
@@ -21,7 +20,6 @@ from tests.oauth_providers import (
     ADA_USER,
     answer_of,
     as_json,
-    Base,
     CLIENT_SECRET,
     error_of,
     HOME,
@@ -29,6 +27,7 @@ from tests.oauth_providers import (
     make_members,
     serving_logins,
     Site,
+    Token,
     token_of,
 )
 
@@ -298,16 +297,10 @@ def test_no_client_can_claim_a_login_at_a_provider(provider, settings, message):
     assert answer.json["message"].startswith(message)
 
 
-class Token(TokenMixin, Base):
-    __tablename__ = "member_token"
-
-
 def test_login_at_a_provider_is_renewed_by_a_cookie(provider):
-    refresh = RefreshTokens(TableTokens(Token), cookie=True)
+    records = make_members(tokens=TableTokens(Token), refresh="cookie")
 
-    with serving_logins(
-        {"fake": provider}, records=make_members(refresh=refresh)
-    ) as site:
+    with serving_logins({"fake": provider}, records=records) as site:
         answer = site.log_in()
         renewed = site.client.post("/authentication", json={"strategy": "refresh"})
 

@@ -11,16 +11,16 @@ from flask_records import (
     AuthenticationService,
     FlaskRecords,
     hash_password,
-    RedisRevocations,
+    RedisTokens,
     SQLAlchemyService,
-    TableRevocations,
+    TableTokens,
 )
 from tests.databases import redis_url
 from tests.http.revocation.revocations import (
     add_users,
     register,
-    RevokedToken,
     served,
+    Token,
     User,
 )
 
@@ -34,7 +34,7 @@ def redis_client():
 @pytest.fixture
 def redis_store(redis_client):
     prefix = f"test:{uuid.uuid4().hex}:"
-    yield RedisRevocations(redis_client, prefix=prefix)
+    yield RedisTokens(redis_client, prefix=prefix)
 
     for key in redis_client.scan_iter(f"{prefix}*"):
         redis_client.delete(key)
@@ -46,7 +46,7 @@ def store(request):
     if request.param == "redis":
         return request.getfixturevalue("redis_store")
 
-    return TableRevocations(RevokedToken)
+    return TableTokens(Token)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def records(store):
     people = SQLAlchemyService(User, hidden=["password"], id="email")
     people = records.add("people", people)
     people.before("create", "update", "patch")(hash_password())
-    service = AuthenticationService(revocations=store)
+    service = AuthenticationService(tokens=store)
     records.add("authentication", service)
     return records
 

@@ -13,7 +13,7 @@ from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import hash_password, RevokedTokenMixin, SQLAlchemyService
+from flask_records import hash_password, SQLAlchemyService, TokenMixin
 from tests.authentication import bearer, CHEAP, SECRET
 
 SETTINGS = {"secret": SECRET, "passwords": CHEAP}
@@ -49,8 +49,8 @@ class User(Base):
     name: Mapped[str | None] = mapped_column(sa.String(100))
 
 
-class RevokedToken(RevokedTokenMixin, Base):
-    __tablename__ = "revoked_token"
+class Token(TokenMixin, Base):
+    __tablename__ = "token"
 
 
 @contextmanager

@@ -1,9 +1,10 @@
-"""Stores of revoked tokens delete expired ones, and may fail."""
+"""Stores of tokens delete expired marks, and may fail."""
 
 from __future__ import annotations
 
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import redis
@@ -14,38 +15,54 @@ from redis.retry import Retry
 from flask_records import (
     AuthenticationService,
     FlaskRecords,
-    RedisRevocations,
+    RedisTokens,
 )
 from tests.authentication import bearer
 from tests.http.revocation.revocations import (
     add_users,
+    everywhere,
     in_tables,
     log_in,
     log_out,
     register,
-    RevokedToken,
     served,
     signed,
+    Token,
 )
+
+
+@everywhere
+def test_mark_of_a_key_never_goes_back(app, store):
+    later = int(time.time()) + 60
+
+    def put(mark):
+        with app.app_context():
+            store.put_mark("key", mark, later)
+            return store.latest_mark("key", "other")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(put, [7] * 8))
+
+    assert [put(9), put(8), put(10)] == [9, 9, 10]
 
 
 @in_tables
 def test_mark_is_removed_once_it_has_expired(app, client, ann, store):
     with app.app_context():
-        store.put("expired", 1, int(time.time()) - 1)
-        store.put("kept", 1, int(time.time()) + 60)
+        store.put_mark("expired", 1, int(time.time()) - 1)
+        store.put_mark("kept", 1, int(time.time()) + 60)
 
     log_out(client, log_in(client))
 
     with app.app_context():
         session = app.extensions["sqlalchemy"].session
-        keys = set(session.scalars(sa.select(RevokedToken.key)))
+        keys = set(session.scalars(sa.select(Token.digest)))
 
     assert (len(keys), "expired" in keys, "kept" in keys) == (2, False, True)
 
 
 def test_redis_forgets_a_mark_when_its_tokens_have_expired(redis_store, redis_client):
-    redis_store.put("key", 1, int(time.time()) + 60)
+    redis_store.put_mark("key", 1, int(time.time()) + 60)
 
     assert 55 < redis_client.ttl(redis_store._prefix + "key") <= 60
 
@@ -59,8 +76,8 @@ def test_redis_that_does_not_answer_is_told_without_its_address(database_url):
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
         client = redis.Redis(port=port, socket_timeout=1, retry=Retry(NoBackoff(), 0))
-        store = RedisRevocations(client)
-        records.add("authentication", AuthenticationService(revocations=store))
+        store = RedisTokens(client)
+        records.add("authentication", AuthenticationService(tokens=store))
 
         with served(records, database_url) as app:
             client = app.test_client()
@@ -89,4 +106,4 @@ def test_redis_that_does_not_answer_is_told_without_its_address(database_url):
 
 def test_redis_that_would_be_waited_for_for_ever_is_refused():
     with pytest.raises(ValueError, match="socket_timeout=2"):
-        RedisRevocations(redis.Redis(socket_timeout=None))
+        RedisTokens(redis.Redis(socket_timeout=None))

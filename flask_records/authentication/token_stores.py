@@ -1,4 +1,4 @@
-"""Stores of random tokens, which are kept as digests, in a table or in Redis."""
+"""Stores of tokens, in a table or in Redis."""
 
 from __future__ import annotations
 
@@ -14,19 +14,32 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
 from ..adapter import SQLAlchemyService
+from ..adapter.database import Database
 from ..adapter.sessions import session_of_app
-from ..authentication.revocations import RedisStore
 from ..context import Params
-from ..errors import NotFound
+from ..errors import NotFound, Unavailable
+from ..query.plan_cache import Plan
+from ..query.plans import ExtraValue
 from ..service import Service
 from ..service.events import Transports
 from ..signals import CallSignals
+from ..transaction import Transaction
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..adapter.database import Rows
     from ..adapter.sessions import SessionSource
+    from ..typing import Record
 
 TOKEN = re.compile(r"[0-9a-f]{32}\.[\w-]{43}", re.ASCII)
 """A token: its identifier, and a secret."""
+
+MARK: t.Final = "mark"
+"""The kind of the rows that are marks."""
+
+KEYS: t.Final = ("records_key", "records_other_key")
+"""The names of the parameters with the keys of marks."""
 
 CLEANUP_SIZE: t.Final = 100
 """The number of expired tokens that are removed at a time."""
@@ -42,6 +55,14 @@ return 1
 """The script that changes the fields of a token with a digest, or removes it without
 fields. A new token has no digest yet.
 """
+
+PUT_MARK: t.Final = """\
+if tonumber(redis.call('GET', KEYS[1]) or 0) < tonumber(ARGV[1]) then
+redis.call('SET', KEYS[1], ARGV[1])
+redis.call('EXPIREAT', KEYS[1], ARGV[2])
+end
+"""
+"""The script that stores a mark, unless there is a higher one."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +95,9 @@ class StoredToken:
 
 
 class TokenStore(t.Protocol):
-    """Stores tokens."""
+    """Stores random tokens, as digests, and marks. A mark revokes the access tokens
+    with a key that were issued before a time.
+    """
 
     def add(self, token: StoredToken) -> None:
         """Store a new token."""
@@ -94,6 +117,17 @@ class TokenStore(t.Protocol):
         :param digest: The digest that it has to have. Any by default.
         """
 
+    def put_mark(self, key: str, issued_before: int, expires: int) -> None:
+        """Store a mark. A higher one of the key stays.
+
+        :param key: The key of the access tokens, of 64 characters at most.
+        :param issued_before: The time, in seconds since 1970.
+        :param expires: The time when the mark can be deleted.
+        """
+
+    def latest_mark(self, *keys: str) -> int:
+        """Return the highest mark of one key or two, or 0."""
+
 
 class TokenMixin:
     """The columns of a model for :class:`TableTokens`."""
@@ -101,7 +135,7 @@ class TokenMixin:
     id: Mapped[str] = mapped_column(sa.String(32), primary_key=True)
     kind: Mapped[str] = mapped_column(sa.String(16))
     owner: Mapped[str] = mapped_column(sa.String(255))
-    digest: Mapped[str] = mapped_column(sa.String(64))
+    digest: Mapped[str] = mapped_column(sa.String(64), index=True)
     state: Mapped[str] = mapped_column(sa.String(32))
     issued: Mapped[int] = mapped_column(sa.BigInteger)
     expires: Mapped[int] = mapped_column(sa.BigInteger, index=True)
@@ -122,10 +156,22 @@ class TableTokens:
         records = SQLAlchemyService(model, session=session, multi=["remove"])
         # It is at no path of an application: only this class calls it.
         self._records = Service("tokens", records, CallSignals(), Transports())
+        self._database = Database(session, sa.inspect(model))
+        self._latest = sa.select(sa.func.max(model.issued)).where(
+            sa.or_(*(model.digest == sa.bindparam(name) for name in KEYS))
+        )
+        self._column = self._latest.scalar_subquery()
+        expired = model.expires < sa.bindparam("now")
+        self._expired = sa.select(model.id).where(expired).limit(CLEANUP_SIZE)
 
     def add(self, token: StoredToken) -> None:
         """Store a new token, and delete expired ones."""
-        self._delete_expired()
+        # By their identifiers: a condition would lock rows that others insert.
+        ids = [id for (id,) in self._rows(self._expired, {"now": int(time.time())})]
+
+        if ids:
+            self._records._remove(None, Params(query={"id": {"$in": ids}}))
+
         self._records._create(asdict(token))
 
     def get(self, id: str) -> StoredToken | None:
@@ -162,17 +208,30 @@ class TableTokens:
 
         return True
 
-    def _delete_expired(self) -> None:
-        query = {"expires": {"$lt": int(time.time())}, "$limit": CLEANUP_SIZE}
-        params = Params(query={**query, "$select": ["id"]}, paginate=False)
-        # By their identifiers: a condition would lock rows that others insert.
-        ids = [record["id"] for record in t.cast("t.Any", self._records._find(params))]
+    def put_mark(self, key: str, issued_before: int, expires: int) -> None:
+        """Store a mark, beside earlier ones of the key."""
+        # Marks of one key that are stored at once do not wait for each other.
+        id = secrets.token_hex(16)
+        self.add(StoredToken(id, MARK, "", key, "", issued_before, expires))
 
-        if ids:
-            self._records._remove(None, Params(query={"id": {"$in": ids}}))
+    def latest_mark(self, *keys: str) -> int:
+        """Return the highest mark of one key or two, or 0."""
+        # Each call with a token runs this statement, without the cost of a service.
+        rows = self._rows(self._latest, _parameters(keys))
+        return rows[0][0] or 0
+
+    def extra_value(
+        self, keys: tuple[str, ...], check: Callable[[t.Any], None]
+    ) -> ExtraValue:
+        """Return :meth:`latest_mark` as a part of a statement that reads a user."""
+        return ExtraValue(self._column, _parameters(keys), self._database, check)
+
+    def _rows(self, statement: sa.Select[t.Any], parameters: Record) -> Rows:
+        with Transaction(writes=False), self._database.reading() as reading:
+            return reading.rows(Plan(statement, parameters))
 
 
-class RedisTokens(RedisStore):
+class RedisTokens:
     """Stores tokens in Redis, for several machines. It is not a part of the transaction
     of a call: a token that was used by a call that fails is gone.
 
@@ -183,7 +242,17 @@ class RedisTokens(RedisStore):
     """
 
     def __init__(self, client: t.Any, *, prefix: str = "records:tokens:") -> None:
-        super().__init__(client, prefix)
+        pool = getattr(client, "connection_pool", None)
+
+        # That of a cluster has pools of its own.
+        if pool is not None and pool.connection_kwargs.get("socket_timeout") is None:
+            raise ValueError(
+                "Calls would wait for ever for a Redis that hangs. Give the client a"
+                " bound: redis.Redis.from_url(url, socket_timeout=2)."
+            )
+
+        self._client = client
+        self._prefix = prefix
 
     def add(self, token: StoredToken) -> None:
         """Store a new token until it expires.
@@ -227,6 +296,30 @@ class RedisTokens(RedisStore):
 
         return bool(self._run("delete", self._prefix + id))
 
+    def put_mark(self, key: str, issued_before: int, expires: int) -> None:
+        """Store a mark until it expires. A higher one of the key stays.
+
+        :raises Unavailable: Redis does not answer.
+        """
+        self._run("eval", PUT_MARK, 1, self._prefix + key, issued_before, expires)
+
+    def latest_mark(self, *keys: str) -> int:
+        """Return the highest mark of some keys, or 0.
+
+        :raises Unavailable: Redis does not answer.
+        """
+        marks = self._run("mget", [self._prefix + key for key in keys])
+        return max(int(mark or 0) for mark in marks)
+
+    def _run(self, command: str, *args: t.Any) -> t.Any:
+        from redis import RedisError
+
+        try:
+            return getattr(self._client, command)(*args)
+        except RedisError as error:
+            # The token may be revoked.
+            raise Unavailable("Logins can't be checked at the moment.") from error
+
 
 FIELDS: t.Final = tuple(field.name for field in fields(StoredToken))
 
@@ -244,9 +337,9 @@ def id_of(token: str) -> str:
     return token.partition(".")[0]
 
 
-def digest_of(token: str) -> str:
-    """Return the digest of a token."""
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+def digest_of(text: str) -> str:
+    """Return the digest of a token, or of another text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def fingerprint(*parts: t.Any) -> str:
@@ -254,6 +347,40 @@ def fingerprint(*parts: t.Any) -> str:
     text = "\0".join(f"{part or ''}" for part in parts)
     data = text.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def issue_token(
+    store: TokenStore,
+    kind: str,
+    owner: t.Any,
+    lifetime: int,
+    *,
+    basis: Sequence[t.Any],
+    not_before: int = 0,
+    address: str = "",
+) -> str:
+    """Store a new token, and return it.
+
+    :param owner: The identifier of the user.
+    :param lifetime: The seconds that it is valid.
+    :param basis: What it depends on, for its :func:`fingerprint`, after its identifier.
+    :param not_before: The time of issue, if it is later than now.
+    """
+    token, now = new_token(), int(time.time())
+    id = id_of(token)
+    store.add(
+        StoredToken(
+            id=id,
+            kind=kind,
+            owner=str(owner),
+            digest=digest_of(token),
+            state=fingerprint(id, *basis),
+            issued=max(now, not_before),
+            expires=now + lifetime,
+            address=address,
+        )
+    )
+    return token
 
 
 def find_token(store: TokenStore, kind: str, token: t.Any) -> StoredToken | None:
@@ -271,3 +398,7 @@ def find_token(store: TokenStore, kind: str, token: t.Any) -> StoredToken | None
         return None
 
     return stored if hmac.compare_digest(stored.digest, digest_of(token)) else None
+
+
+def _parameters(keys: tuple[str, ...]) -> Record:
+    return {KEYS[0]: keys[0], KEYS[1]: keys[-1]}

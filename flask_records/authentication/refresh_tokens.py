@@ -8,31 +8,31 @@ import typing as t
 from flask import after_this_request, current_app, has_request_context, request
 from werkzeug.http import parse_cookie
 
-from ..authentication.strategies import Strategy
-from ..authentication.tokens import VerifiedUser
 from ..errors import NotAuthenticated
 from ..http.blueprint import PROVIDER as REST
 from ..http.routes import current_routes
+from .strategies import Strategy
 from .token_stores import (
     digest_of,
     find_token,
     fingerprint,
     id_of,
+    issue_token,
     new_token,
-    StoredToken,
     TOKEN,
 )
+from .tokens import VerifiedUser
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flask import Response
 
-    from ..authentication import AuthenticationService
     from ..context import HookContext, Params
     from ..openapi.schemas import Schema
     from ..typing import Id, Record
-    from .token_stores import TokenStore
+    from .service import AuthenticationService
+    from .token_stores import StoredToken, TokenStore
 
 KIND: t.Final = "refresh"
 """The name of the strategy, and the kind of the tokens."""
@@ -58,13 +58,16 @@ class RefreshTokens:
     session, since somebody has a copy. A logout ends the session, and a change of the
     password all sessions of the user.
 
-    :param store: Stores the tokens, as digests: :class:`.TableTokens`,
-        :class:`.RedisTokens`, or your own.
+    :param service: The authentication service.
+    :param store: Stores the tokens.
     :param cookie: ``True`` to have the refresh token in a cookie that scripts can't
-        read, for pages of the same site, over HTTP only. In the body by default.
+        read. In the body by default.
     """
 
-    def __init__(self, store: TokenStore, *, cookie: bool = False) -> None:
+    def __init__(
+        self, service: AuthenticationService, store: TokenStore, *, cookie: bool = False
+    ) -> None:
+        self._service = service
         self._store = store
         self._has_cookie = cookie
         self.properties = {} if cookie else IN_BODY
@@ -73,29 +76,24 @@ class RefreshTokens:
         self.strategy = Strategy(self._authenticate, schema=schema)
         """The strategy, for logins only."""
 
-    def issue(
-        self, service: AuthenticationService, result: Record, params: Params
-    ) -> tuple[Record, Record]:
+    def issue(self, result: Record, params: Params) -> tuple[Record, Record]:
         """Return the claims that an access token gets, and the fields of the answer to
         a login, for a new session or one that is renewed.
 
         :param result: The result of a strategy.
         """
-        token = result.pop(RENEWED, None) or self._begin(service, result["user"])
+        token = result.pop(RENEWED, None) or self._begin(result["user"])
         claims = {CLAIM: id_of(token)}
 
         if not self._has_cookie:
             return claims, {FIELD: token}
 
         if _can_set_cookie(params):
-            lifetime = service.settings.refresh_lifetime
-            self._set_cookie(service, token, lifetime)
+            self._set_cookie(token, self._service.settings.refresh_lifetime)
 
         return claims, {}
 
-    def end(
-        self, service: AuthenticationService, payload: Record, params: Params
-    ) -> None:
+    def end(self, payload: Record, params: Params) -> None:
         """End the session of an access token, as a logout does.
 
         :param payload: The claims of the token.
@@ -105,17 +103,16 @@ class RefreshTokens:
             self._store.remove(stored.id)
 
         if self._has_cookie and _can_set_cookie(params):
-            self._set_cookie(service, "", 0)
+            self._set_cookie("", 0)
 
-    def keep(self, service: AuthenticationService, payload: Record) -> None:
+    def keep(self, payload: Record) -> None:
         """Keep the session of an access token after a change of the password, which
         ends all others of the user.
 
         :param payload: The claims of the token.
         """
         if stored := self._session_of(payload):
-            hash = service.lookup.credentials(stored.owner).get(service.password)
-            state = _state(stored.id, service, hash)
+            state = self._state(stored.id, self._hash_of(stored.owner))
             self._store.replace(stored.id, stored.digest, state=state)
 
     def end_reused(self, method: str, context: HookContext) -> None:
@@ -155,10 +152,10 @@ class RefreshTokens:
 
         users = service.lookup
         user, _ = users.load(stored.owner)
-        hash = users.credentials(user[users.id]).get(users.password)
-        is_same = stored.state == _state(stored.id, service, hash)
+        hash = self._hash_of(user[users.id])
+        is_same = stored.state == self._state(stored.id, hash)
 
-        if not is_same or stored.issued < _mark(service, user[users.id]):
+        if not is_same or stored.issued < service.tokens.mark_of(user[users.id]):
             raise NotAuthenticated(INVALID)
 
         token = new_token(stored.id)
@@ -172,23 +169,17 @@ class RefreshTokens:
 
         return {"user": VerifiedUser(user, users.service, hash), RENEWED: token}
 
-    def _begin(self, service: AuthenticationService, user: Record) -> str:
-        token, id = new_token(), user[service.id]
-        hash = service.tokens.hash_of(user)
-        issued = int(time.time())
-        self._store.add(
-            StoredToken(
-                id=id_of(token),
-                kind=KIND,
-                owner=str(id),
-                digest=digest_of(token),
-                state=_state(id_of(token), service, hash),
-                # Those of a user who is logged out everywhere are before the mark.
-                issued=max(issued, _mark(service, id)),
-                expires=issued + service.settings.refresh_lifetime,
-            )
+    def _begin(self, user: Record) -> str:
+        service, id = self._service, user[self._service.id]
+        return issue_token(
+            self._store,
+            KIND,
+            id,
+            service.settings.refresh_lifetime,
+            basis=(service.users_path, service.tokens.hash_of(user)),
+            # Those of a user who is logged out everywhere are before the mark.
+            not_before=service.tokens.mark_of(id),
         )
-        return token
 
     def _session_of(self, payload: Record) -> StoredToken | None:
         """Return the session that an access token belongs to, if it has not ended."""
@@ -204,11 +195,21 @@ class RefreshTokens:
 
         return parse_cookie(params.headers.get("Cookie", "")).get(FIELD)
 
-    def _set_cookie(
-        self, service: AuthenticationService, token: str, lifetime: int
-    ) -> None:
+    def _hash_of(self, id: Id) -> str | None:
+        """Return the password hash that a user has now."""
+        return self._service.lookup.credentials(id).get(self._service.password)
+
+    def _state(self, id: str, hash: str | None) -> str:
+        """Return the fingerprint of a session.
+
+        :param id: The identifier of the session.
+        :param hash: The password hash of the user.
+        """
+        return fingerprint(id, self._service.users_path, hash)
+
+    def _set_cookie(self, token: str, lifetime: int) -> None:
         """Set the cookie in the response to the current request, if it succeeds."""
-        endpoint = current_routes().endpoint_of(service.as_service.path)
+        endpoint = current_routes().endpoint_of(self._service.as_service.path)
         path = current_app.url_for(endpoint, _external=False)
         is_secure = request.is_secure or current_app.config["SESSION_COOKIE_SECURE"]
 
@@ -234,17 +235,3 @@ def _can_set_cookie(params: Params) -> bool:
     Python during a request, as a login at an OAuth provider is.
     """
     return has_request_context() and params.provider in (None, REST)
-
-
-def _state(id: str, service: AuthenticationService, hash: str | None) -> str:
-    """Return the fingerprint of a session.
-
-    :param id: The identifier of the session.
-    :param hash: The password hash of the user.
-    """
-    return fingerprint(id, service.users_path, hash)
-
-
-def _mark(service: AuthenticationService, id: Id) -> int:
-    """Return the time before which a user was logged out everywhere, or 0."""
-    return service.revocations.mark_of(id) if service.revocations else 0
