@@ -60,7 +60,6 @@ class Transaction:
         self._token: Token[Transaction | None]
         self._sessions: dict[Hashable, JoinedSession] = {}
         self._savepoints: dict[Hashable, SessionSavepoint] = {}
-        self._before_commit: list[Callable[[], t.Any]] = []
         self._after_commit: list[Callable[[], None]] = []
         self._collected: dict[Callable[[list[t.Any]], None], list[t.Any]] = {}
         self._held: dict[str, AbstractContextManager[t.Any]] = {}
@@ -107,17 +106,6 @@ class Transaction:
     def current_or_none(cls) -> Transaction | None:
         """Return the innermost transaction, if there is one."""
         return _current.get()
-
-    @staticmethod
-    def before_commit(function: Callable[[], t.Any]) -> None:
-        """Call a function at the end of the outermost transaction in progress, as a
-        part of it, or at once if there is none. It is not called if the innermost one
-        is rolled back.
-
-        :param function: An exception that it raises rolls the transaction back.
-        """
-        with Transaction(writes=False) as transaction:
-            transaction._before_commit.append(function)
 
     @staticmethod
     def after_commit(function: Callable[[], None]) -> None:
@@ -187,7 +175,7 @@ class Transaction:
         """``True`` if there is something to commit, to follow the commit, or to roll
         back.
         """
-        functions = self._before_commit or self._after_commit or self._collected
+        functions = self._after_commit or self._collected
         return bool(functions) or any([each.in_use for each in self.sessions])
 
     @property
@@ -218,7 +206,6 @@ class Transaction:
             self._undo_part()
             raise
 
-        parent._before_commit += self._before_commit
         parent._after_commit += self._after_commit
 
         for function, items in self._collected.items():
@@ -257,20 +244,9 @@ class Transaction:
 
         conclusion.run_after(awaited)
 
-    def _prepare(self) -> None:
-        # Writes of these functions belong to the transaction, too.
-        token = _current.set(self)
-
-        try:
-            for function in self._before_commit:
-                function()
-        finally:
-            _current.reset(token)
-
     def _commit(self, conclusion: Conclusion) -> list[JoinedSession]:
         """Commit, and return the sessions whose commit is left to the application."""
         sessions, savepoints = self._sessions, self._savepoints
-        self._prepare()
         ours = [
             each
             for each in sessions.values()

@@ -19,7 +19,9 @@ if t.TYPE_CHECKING:
 T = t.TypeVar("T")
 
 CLOCK_TOLERANCE: t.Final = 5
-"""The seconds that the clocks of servers that issue tokens may differ."""
+"""The seconds that the clocks of servers that issue tokens may differ, and that a call
+may take after it has revoked the tokens of a user.
+"""
 
 RETENTION: t.Final = 60 * 60
 """The seconds that marks are kept after their tokens, which a machine whose clock is

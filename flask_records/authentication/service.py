@@ -15,7 +15,6 @@ from ..names import METHODS
 from ..service import Capabilities
 from ..service.results import without
 from ..signals import call
-from ..transaction import Transaction
 from .limits import client_address
 from .oauth_strategy import LOGIN, OAUTH, OAuthStrategy
 from .passwords import MAX_LENGTH
@@ -438,8 +437,9 @@ class AuthenticationService(Capabilities):
         return self.tokens.create(self.settings.tokens, user)
 
     def revoke_user(self, id: Id) -> None:
-        """Refuse all tokens of a user that were issued until now, as of the commit of
-        the call in progress: log the user out everywhere.
+        """Refuse all tokens of a user that were issued until now: log the user out
+        everywhere. Tokens that are issued until the commit of the call in progress are
+        refused, too, if that takes no more than five seconds.
 
         :param id: The identifier of the user.
         :raises NotFound: There is no such user.
@@ -452,11 +452,11 @@ class AuthenticationService(Capabilities):
             )
 
         # The identifier may be spelt in another way, such as '01'.
-        id, revocations = self.users._get(id)[self.id], self.revocations
+        id = self.users._get(id)[self.id]
         # Other services may issue tokens to the same users.
         services = current_records.authentications.values()
         lifetime = max(each.settings.longest_lifetime for each in services)
-        Transaction.before_commit(lambda: revocations.revoke_user(id, lifetime))
+        self.revocations.revoke_user(id, lifetime)
 
 
 def _invalid(reason: str) -> NotAuthenticated:
