@@ -21,7 +21,7 @@ from .token_stores import (
     new_token,
     TOKEN,
 )
-from .tokens import VerifiedUser
+from .user_tokens import VerifiedUser
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,7 +19,6 @@ from .limits import client_address
 from .oauth_strategy import LOGIN, OAUTH, OAuthStrategy
 from .passwords import MAX_LENGTH
 from .refresh_tokens import KIND, RefreshTokens
-from .revocations import Revocations
 from .settings import AuthenticationSettings
 from .strategies import (
     ACCESS_TOKEN,
@@ -28,7 +27,8 @@ from .strategies import (
     schema_of_credentials,
     schema_of_login,
 )
-from .tokens import NO_CLAIMS, UserTokens, VerifiedUser
+from .tokens import NO_CLAIMS
+from .user_tokens import UserTokens, VerifiedUser
 from .users import Users
 
 if t.TYPE_CHECKING:
@@ -148,26 +148,20 @@ class AuthenticationService(Capabilities):
         """Looks users up."""
         self.token_store = tokens
         """Stores tokens, or ``None``."""
-        self.revocations: Revocations | None = None
-        """The revoked tokens, if there is a store."""
         self.refresh: RefreshTokens | None = None
         """Renews logins, or ``None``."""
         built_in: Strategies = {"jwt": JWT, "local": LOCAL}
 
-        # A store may be empty, and false.
-        if tokens is not None:
-            self.revocations = Revocations(tokens, self.users_path)
-
-            if refresh:
-                self.refresh = RefreshTokens(self, tokens, cookie=refresh == "cookie")
-                built_in = {**built_in, KIND: self.refresh.strategy}
+        if tokens is not None and refresh:
+            self.refresh = RefreshTokens(self, tokens, cookie=refresh == "cookie")
+            built_in = {**built_in, KIND: self.refresh.strategy}
 
         self.strategies: Strategies = {**built_in, **(strategies or {})}
         """The strategies by name."""
         self._setting = settings
         self._hasher = hasher
-        self.tokens = UserTokens(self.lookup, self.revocations)
-        """Issues tokens to users, and finds the users of tokens."""
+        self.tokens = UserTokens(self.lookup, tokens)
+        """Issues tokens to users, finds the users of tokens, and revokes tokens."""
 
     def init_app(self, app: Flask) -> None:
         """Read the settings of an application, and add the views for its OAuth
@@ -314,11 +308,11 @@ class AuthenticationService(Capabilities):
 
         payload = result["authentication"].get("payload")
 
-        if self.revocations and payload:
-            self.revocations.revoke_token(payload)
+        if payload:
+            self.tokens.revoke(payload)
 
-        if self.refresh and payload:
-            self.refresh.end(payload, params)
+            if self.refresh is not None:
+                self.refresh.end(payload, params)
 
         return result
 
@@ -445,18 +439,12 @@ class AuthenticationService(Capabilities):
         :raises NotFound: There is no such user.
         :raises RuntimeError: There is no store of tokens.
         """
-        if self.revocations is None:
-            raise RuntimeError(
-                "Revoking tokens needs a store. Pass one to the authentication service:"
-                " AuthenticationService(tokens=TableTokens(Token))."
-            )
-
         # The identifier may be spelt in another way, such as '01'.
         id = self.users._get(id)[self.id]
         # Other services may issue tokens to the same users.
         services = current_records.authentications.values()
         lifetime = max(each.settings.longest_lifetime for each in services)
-        self.revocations.revoke_user(id, lifetime)
+        self.tokens.revoke_user(id, lifetime)
 
 
 def _invalid(reason: str) -> NotAuthenticated:

@@ -1,26 +1,18 @@
-"""Access tokens: signed, verified, and bound to their users."""
+"""Access tokens, signed and verified."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import re
-import secrets
 import time
 import typing as t
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 
 from ..errors import NotAuthenticated
-from ..service.results import PrivateRecord
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..service import Service
-    from ..typing import Id, Record
-    from .revocations import Revocations
-    from .users import Users
+    from ..typing import Record
 
 DAY: t.Final = 24 * 60 * 60
 
@@ -50,14 +42,6 @@ REFUSALS: t.Final = {
     "InvalidIssuerError": "jwt issuer invalid. expected: {issuer}",
 }
 """The messages for tokens that are not valid, by the names of PyJWT's errors."""
-
-TOKEN_ID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}")
-"""An identifier of a token: a UUID of version 8. One half of it is random, the other is
-a fingerprint of the users' path and of the password hash of the user.
-"""
-
-HEAD: t.Final = slice(18)
-"""The random part of an identifier."""
 
 
 @dataclass(frozen=True)
@@ -184,109 +168,6 @@ class Tokens:
 
         message = REFUSALS.get(type(error).__name__, "invalid token")
         return message.format(audience=self.audience, issuer=self.issuer)
-
-
-class UserTokens:
-    """Issues tokens to users, and finds the users of tokens."""
-
-    def __init__(self, users: Users, revocations: Revocations | None) -> None:
-        self._users = users
-        self._revocations = revocations
-
-    def create(
-        self,
-        tokens: Tokens,
-        user: Record | None,
-        claims: Mapping[str, t.Any] = NO_CLAIMS,
-    ) -> tuple[str, Record]:
-        """Return a new token and its claims. It depends on the password hash of the
-        user.
-
-        :param claims: Claims besides those that every token has.
-        :raises NotAuthenticated: There is no user.
-        """
-        if user is None:
-            raise NotAuthenticated("A token is issued for a user only.")
-
-        subject = user[self._users.id]
-        digits = secrets.token_hex(8)
-        head = f"{digits[:8]}-{digits[8:12]}-8{digits[13:]}"
-        token_id = _token_id(head, self._users.path, self.hash_of(user))
-        return tokens.create_token(
-            subject, token_id=token_id, not_before=self.mark_of(subject), claims=claims
-        )
-
-    def mark_of(self, id: Id) -> int:
-        """Return the time from which on tokens of a user are valid, or 0."""
-        return self._revocations.mark_of(id) if self._revocations else 0
-
-    def hash_of(self, user: Record) -> str | None:
-        """Return the password hash of a user: the one that a login has verified, since
-        another may be stored by now.
-        """
-        if isinstance(user, VerifiedUser):
-            return user.hash
-
-        return self._users.credentials(user[self._users.id]).get(self._users.password)
-
-    def user_of(self, payload: Record) -> Record:
-        """Return the user that a token was issued for, as clients see them.
-
-        :param payload: The claims of the token, verified now or some minutes ago.
-        :raises NotAuthenticated: The token has expired or was revoked, its user is
-            gone, or the password was changed since.
-        """
-        if payload["exp"] <= time.time():
-            raise NotAuthenticated("jwt expired")
-
-        load = partial(self._users.load, payload["sub"])
-        revocations = self._revocations
-        loaded = revocations.unless_revoked(payload, load) if revocations else load()
-        user, stored = loaded
-        id = user[self._users.id]
-
-        # A database takes more than one text for the same number.
-        if str(id) != str(payload["sub"]):
-            raise NotAuthenticated("invalid token")
-
-        # Hooks may have changed the record, or returned an older one.
-        if not self._has_password_of(payload, stored) and not self._has_password_of(
-            payload, self._users.credentials(id)
-        ):
-            raise NotAuthenticated("jwt revoked")
-
-        return user
-
-    def _has_password_of(self, payload: Record, user: Record) -> bool:
-        """Return whether a token is no older than the password of its user. Tokens of
-        other servers do not depend on it, and are accepted.
-        """
-        token_id = payload["jti"]
-
-        if TOKEN_ID.fullmatch(token_id) is None:
-            return True
-
-        hash = user.get(self._users.password)
-        expected = _token_id(token_id[HEAD], self._users.path, hash)
-        return hmac.compare_digest(expected, token_id)
-
-
-class VerifiedUser(PrivateRecord):
-    """A user whose password was verified a moment ago."""
-
-    __slots__ = ("hash",)
-
-    def __init__(self, user: Record, service: Service, hash: str | None) -> None:
-        super().__init__(user, service, getattr(user, "unseen", None))
-        self.hash = hash
-        """The hash that was verified, or ``None`` if their service returns no hash."""
-
-
-def _token_id(head: str, users: str, hash: str | None) -> str:
-    # The salt of the hash is secret, so that the fingerprint tells nothing about it.
-    secret = f"{head}\0{users}\0{hash or ''}".encode("utf-8", "surrogatepass")
-    tag = hashlib.blake2b(secret, digest_size=8).hexdigest()
-    return f"{head}-8{tag[:3]}-{tag[3:15]}"
 
 
 def _is_time(value: t.Any) -> bool:

@@ -169,6 +169,8 @@ def test_logging_out_everywhere_needs_a_store(database_url):
     records.add("authentication", AuthenticationService())
 
     with served(records, database_url) as app, app.app_context():
+        records["users"].create({"email": "ann", "password": "old"})
+
         with pytest.raises(RuntimeError, match=r"AuthenticationService\(tokens="):
             records.authentication().revoke_user(1)
 
