@@ -133,7 +133,7 @@ class MailedTokens:
 
         :raises BadRequest: It was used meanwhile.
         """
-        if not self._store.remove(stored.id, stored.digest):
+        if not self._store.remove(stored.id):
             raise invalid_token()
 
     def _basis(self, kind: str, user: Record) -> tuple[t.Any, ...]:

@@ -47,13 +47,12 @@ CLEANUP_SIZE: t.Final = 100
 CHANGE: t.Final = """\
 local digest = redis.call('HGET', KEYS[1], 'digest')
 if (digest or '') ~= ARGV[1] then return 0 end
-if #ARGV == 1 then return redis.call('DEL', KEYS[1]) end
 redis.call('HSET', KEYS[1], unpack(ARGV, 2))
 redis.call('EXPIREAT', KEYS[1], redis.call('HGET', KEYS[1], 'expires'))
 return 1
 """
-"""The script that changes the fields of a token with a digest, or removes it without
-fields. A new token has no digest yet.
+"""The script that changes the fields of a token with a digest. A new token has no
+digest yet.
 """
 
 PUT_MARK: t.Final = """\
@@ -110,11 +109,9 @@ class TokenStore(t.Protocol):
         none. Of several calls at once that change the digest, one finds it.
         """
 
-    def remove(self, id: str, digest: str | None = None) -> bool:
+    def remove(self, id: str) -> bool:
         """Remove a token. Return ``False`` if there is none. Of several calls at once,
         one finds it.
-
-        :param digest: The digest that it has to have. Any by default.
         """
 
     def put_mark(self, key: str, issued_before: int, expires: int) -> None:
@@ -194,15 +191,10 @@ class TableTokens:
 
         return True
 
-    def remove(self, id: str, digest: str | None = None) -> bool:
-        """Remove a token. Return ``False`` if there is none.
-
-        :param digest: The digest that it has to have. Any by default.
-        """
-        query = {} if digest is None else {"digest": digest}
-
+    def remove(self, id: str) -> bool:
+        """Remove a token. Return ``False`` if there is none."""
         try:
-            self._records._remove(id, Params(query=query))
+            self._records._remove(id)
         except NotFound:
             return False
 
@@ -285,15 +277,11 @@ class RedisTokens:
         arguments = [part for change in changes.items() for part in change]
         return bool(self._run("eval", CHANGE, 1, self._prefix + id, digest, *arguments))
 
-    def remove(self, id: str, digest: str | None = None) -> bool:
+    def remove(self, id: str) -> bool:
         """Remove a token. Return ``False`` if there is none.
 
-        :param digest: The digest that it has to have. Any by default.
         :raises Unavailable: Redis does not answer.
         """
-        if digest is not None:
-            return self.replace(id, digest)
-
         return bool(self._run("delete", self._prefix + id))
 
     def put_mark(self, key: str, issued_before: int, expires: int) -> None:
