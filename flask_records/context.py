@@ -59,13 +59,6 @@ class CallState:
     before any hook changed it.
     """
 
-    cast_bodies: dict[tuple[int, ...], tuple[t.Any, t.Any]] = field(
-        default_factory=dict
-    )
-    """The bodies that an adapter has cast before hooks ran, with their values, by the
-    identities of their parts.
-    """
-
     extra: ExtraValue | None = None
     """A value that a ``get`` of a model reads with its record, if it is called."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 import typing as t
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,7 +18,6 @@ from ..query.values import cast, is_same, NULL_TEXTS
 from .reading import identifier, not_found
 
 if t.TYPE_CHECKING:
-    from ..context import CallState
     from ..query import Field, Fields, Scope
     from ..query.values import Cast
     from ..typing import Id, Record
@@ -31,16 +29,6 @@ NOTHING: t.Final[frozenset[str]] = frozenset()
 
 KEEP: t.Final = object()
 """The default of a field that only the database can tell."""
-
-NAMES_DEFAULT: t.Final = frozenset({"postgresql", "mysql", "mariadb"})
-"""The databases where an update may set a column to ``DEFAULT``."""
-
-
-COLON: t.Final = re.compile(r"(?<!\\):")
-
-
-SCALARS: t.Final = frozenset({str, int, float, bool, type(None)})
-"""The types of JSON whose values nobody can change in their places."""
 
 
 class Body(t.NamedTuple):
@@ -85,10 +73,6 @@ class Bodies:
         self._ignored = NOTHING if is_composite else fields.fixed
         self._once = frozenset(fields.options.write_once)
         self._parts = fields.fixed if is_composite else NOTHING
-
-        self._nullable = frozenset(
-            [name for name, field in fields.writable.items() if field.is_nullable]
-        )
 
         # The model may itself fill in fields that a body leaves out.
         if has_constructor(fields) or fields.mapper.dispatch.before_insert:
@@ -157,39 +141,33 @@ class Bodies:
         return self._read(call, "patch", body, refused, is_compared=not is_many)
 
     def misfits(
-        self, scope: Scope, state: CallState, method: str, body: Mapping[str, t.Any]
+        self, scope: Scope, method: str, body: Mapping[str, t.Any]
     ) -> dict[str, Problem]:
         """Return the problems of values of a client that are not of the type of their
-        field, so that no hook meets them. A body without any is noted, and not cast
-        once more unless a hook changes it.
+        field, so that no hook meets them.
         """
-        values = self._cast(body)
-
-        if values is not None:
-            if SCALARS.issuperset(map(type, body.values())):
-                # The copy keeps what the key is made of.
-                state.cast_bodies[self._key(body)] = {**body}, values
-
-            return {}
-
         ignored = NOTHING if method == "create" else self._ignored & scope.names
-        known = (scope.names | scope.writable) - ignored
         problems = {}
 
         for name, value in body.items():
-            field, relation = self._fields.writable.get(name), self._relations.get(name)
+            if name not in self._casts or name in ignored:
+                continue
 
             try:
-                if relation is not None:
-                    relation.read(value)
-                elif field is not None and name in known:
-                    if not _is_for_hooks(field, value):
-                        cast(field.conversion, value)
+                self._check_type(name, value)
             except ValueError as error:
-                is_written = relation is not None or name in scope.writable
-                problems[name] = Problem.of(error) if is_written else READ_ONLY
+                if name in self._relations or name in scope.writable:
+                    problems[name] = Problem.of(error)
+                elif name in scope.names:
+                    problems[name] = READ_ONLY
 
         return problems
+
+    def _check_type(self, name: str, value: t.Any) -> None:
+        if name in self._relations:
+            self._relations[name].read(value)
+        elif not _is_for_hooks(self._fields.writable[name], value):
+            cast(self._fields.writable[name].conversion, value)
 
     def problem(self, name: str) -> Problem:
         """Return the problem of another value for a field that is not written."""
@@ -215,29 +193,20 @@ class Bodies:
 
         scope, is_new = call.scope, method == "create"
         ignored = NOTHING if is_new else self._ignored & scope.names
-
-        if refused.isdisjoint(body) and ignored.isdisjoint(body):
-            cast_bodies = call.params._state.cast_bodies
-            noted = cast_bodies.get(self._key(body)) if cast_bodies else None
-            values = {**noted[1]} if noted else self._cast(body)
-
-            if values is not None:
-                return Body(values, {}, {})
-
         read = Body({}, {}, {})
 
         for name, value in body.items():
-            if name in ignored or self._is_empty(scope, name, value, is_compared):
+            if name in ignored:
                 continue
 
-            if name in refused or name not in self._casts:
+            if name in self._casts and name not in refused:
+                try:
+                    read.values[name] = self._casts[name](value)
+                except ValueError as error:
+                    read.problems[name] = Problem.of(error)
+
+            elif not self._is_empty(scope, name, value, is_compared):
                 self._refuse(read, scope, name, value, is_compared)
-                continue
-
-            try:
-                read.values[name] = self._casts[name](value)
-            except ValueError as error:
-                read.problems[name] = Problem.of(error)
 
         self._take_nulls(read, is_new=is_new)
         return read
@@ -254,23 +223,6 @@ class Bodies:
 
                 if not (is_new and field.has_default):
                     read.problems[field.name] = REQUIRED
-
-    def _key(self, body: Mapping[str, t.Any]) -> tuple[int, ...]:
-        """Return the identities of all that the values of a body depend on."""
-        return tuple(map(id, (self, *body, *body.values())))
-
-    def _cast(self, body: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
-        """Return the values of a body, or ``None`` if each has to be looked at."""
-        if not self._casts.keys() >= body.keys():
-            return None
-
-        try:
-            values = {name: self._casts[name](value) for name, value in body.items()}
-        except ValueError:
-            return None
-
-        nulls = [name for name, value in values.items() if value is None]
-        return values if not nulls or self._nullable.issuperset(nulls) else None
 
     def _refused(self, call: ResolvedCall, *, is_new: bool) -> frozenset[str]:
         """Return the names that a body may not have values for."""
@@ -375,14 +327,14 @@ def default_of(field: Field, dialect: sa.Dialect | None) -> t.Any:
     if on_server is None:
         return None
 
-    if dialect is not None and dialect.name in NAMES_DEFAULT:
+    if dialect is not None and dialect.name != "sqlite":
         return sa.text("DEFAULT")
 
     expression = getattr(on_server, "arg", KEEP)
 
     if isinstance(expression, sa.TextClause):
-        # Text of SQLAlchemy has parameters where that of a table has colons.
-        return sa.text(COLON.sub(r"\\:", expression.text))
+        # In text of SQLAlchemy, a colon begins a parameter.
+        return sa.literal_column(expression.text.replace("\\:", ":"))
 
     return sa.literal(expression) if isinstance(expression, str) else expression
 
@@ -397,28 +349,22 @@ def changed(
     :param sent: The values of the body, which are not cast.
     :raises NotFound: There is no such record, or it does not meet the query.
     """
-    model, scope = call.model, call.scope
+    model, selected = call.model, call.scope.selected(sent)
     values = identifier(model.fields, id)
-    # The address tells the identifier.
+    plan = model.plans.one(call.query, Selection(selected), values, locking=True)
+    rows = writing.rows(plan)
+
+    if not rows:
+        raise not_found(id)
+
+    # No column has an identifier of several parts.
     stored: dict[Field, t.Any] = {model.fields.id: values}
-    stored |= dict(zip(model.fields.identifying, values, strict=True))
-    fields = [scope[name] for name in sent]
-
-    if not stored.keys() >= set(fields):
-        selected = scope.selected(sent)
-        columns = Selection(selected)
-        plan = model.plans.one(call.query, columns, values, locking=True)
-        rows = writing.rows(plan)
-
-        if not rows:
-            raise not_found(id)
-
-        stored = dict(zip(selected, rows[0], strict=True)) | stored
+    stored |= dict(zip(selected, rows[0], strict=True))
 
     return {
-        field.name: model.bodies.problem(field.name)
-        for field in fields
-        if not _is_unchanged(field, sent[field.name], stored[field])
+        name: model.bodies.problem(name)
+        for name, value in sent.items()
+        if not _is_unchanged(call.scope[name], value, stored[call.scope[name]])
     }
 
 

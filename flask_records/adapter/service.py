@@ -226,10 +226,10 @@ class SQLAlchemyService(Capabilities):
         if method not in METHODS:
             return super().body_check(method, params)
 
-        served, state = self._served, params._state
+        served = self._served
         model = served.on(served.database.dialect)
         scope = served.scope_of(params, model)
-        return partial(model.bodies.misfits, scope, state, method)
+        return partial(model.bodies.misfits, scope, method)
 
     def begin(self, method: str) -> None:
         """Join the transaction in progress. A call that may write, as each does but

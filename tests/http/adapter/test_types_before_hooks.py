@@ -140,27 +140,15 @@ def test_hooks_meet_values_as_they_came_and_mend_others(open_client, met):
     }
 
 
-def test_a_body_is_read_once_unless_a_hook_changes_it(open_client):
-    read = []
-
-    def read_title(value):
-        read.append(value)
-        return f"{value}"
-
-    converters = {"title": Converter(read_title)}
+def test_a_value_that_a_hook_sets_is_read_by_a_converter(open_client):
+    converters = {"title": Converter(lambda value: f"{value}")}
     client, books = open_client(converters=converters)
-    client.post("/books", json=[{"title": 1, "cover": None}, {"title": "b"}])
-
-    assert read == [1, "b"]
 
     @books.before("create")
     def change(method, context):
         context.data["title"] = True
 
-    response = client.post("/books", json={"title": 1})
-
-    assert response.json["title"] == "True"
-    assert read == [1, "b", 1, True]
+    assert client.post("/books", json={"title": 1}).json["title"] == "True"
 
 
 def test_hooks_store_files_and_hash_passwords(open_client):
