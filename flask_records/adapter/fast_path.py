@@ -7,12 +7,9 @@ and stores the same, and is faster.
 
 from __future__ import annotations
 
-import datetime as dt
 import typing as t
-from decimal import Decimal
 from functools import cached_property
 from operator import itemgetter
-from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy import ClauseElement, orm
@@ -27,7 +24,7 @@ from .database_errors import not_kept
 from .reading import identifier
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..query import Field, Fields
     from ..typing import Id, Record
@@ -53,9 +50,6 @@ MAPPER_EVENTS: t.Final = {
 STATEMENTS: t.Final = {"create": "insert", "patch": "update", "remove": "delete"}
 """The statements of the methods."""
 
-PLAIN: t.Final = frozenset({str, int, float, bool, dt.datetime, dt.date, Decimal, UUID})
-"""The types of values that need not be looked at one by one."""
-
 
 class Write(t.NamedTuple):
     """A write of a call."""
@@ -80,12 +74,9 @@ class Write(t.NamedTuple):
 
 
 class FastPath:
-    """Writes records of a model by single statements.
+    """Writes records of a model by single statements."""
 
-    :param relations: The names of the relationships that bodies may name.
-    """
-
-    def __init__(self, fields: Fields, relations: Collection[str]) -> None:
+    def __init__(self, fields: Fields) -> None:
         self._fields = fields
         self._mapper = fields.mapper
         self._columns = fields.columns
@@ -93,15 +84,14 @@ class FastPath:
         self._cache = PlanCache(fields)
         columns = self._columns.items()
         self._column_keys = {name: str(column.key) for name, column in columns}
-        self._relations = frozenset(relations)
         counted: t.Any = getattr(self._table, "autoincrement_column", None)
         is_only = [*map(id, self._mapper.primary_key)] == [id(counted)]
         self._counted = str(counted.key) if is_only else None
         self._with_nulls = {name for name, each in columns if _has_special_null(each)}
 
-    def reason(self, write: Write) -> str | None:
-        """Return the reason for the unit of work, or ``None`` for one statement. One is
-        enough if all of this holds:
+    def is_enough(self, write: Write) -> bool:
+        """Return ``True`` if one statement writes what the unit of work would. All of
+        this has to hold:
 
         - The model is one table, without inheritance, versions, validators, a
           constructor, or columns and relationships that change with others.
@@ -111,8 +101,14 @@ class FastPath:
         - The call is about one record or new ones, and plain columns of them alone.
         - All values are plain, and of the same columns.
         """
-        checks = REASONS.items()
-        return next((reason for reason, check in checks if check(self, write)), None)
+        verb = STATEMENTS[write.method]
+        return bool(
+            self._is_enough_for_model[write.method]
+            and getattr(write.writing.dialect, f"{verb}_returning")
+            and self._is_enough_for_call(write)
+            and self._is_enough_for_session(write)
+            and self._is_enough_for_values(write)
+        )
 
     def create(self, write: Write) -> list[Record]:
         """Return new records, in the order of their bodies."""
@@ -193,23 +189,22 @@ class FastPath:
         ]
 
     @cached_property
-    def _model_needs(self) -> Mapping[str, bool]:
-        """``True`` for the methods for which the model needs the unit of work, found
-        once the application has its listeners.
+    def _is_enough_for_model(self) -> Mapping[str, bool]:
+        """``True`` for the methods for which the model does not need the unit of work,
+        found once the application has its listeners.
         """
         columns, relationships = self._columns.values(), self._mapper.relationships
-        needs = not self._is_one_table or self._has_listeners
+        is_plain = self._is_one_table and not self._has_listeners
         # The unit of work updates nothing, and so not these, if no value has changed.
         has_updates = any(
             each.onupdate is not None or each.server_onupdate is not None
             for each in columns
         )
+        follows = all(each.passive_updates for each in relationships)
         return {
-            "create": needs,
-            "patch": needs
-            or has_updates
-            or not all(each.passive_updates for each in relationships),
-            "remove": needs or not all(map(_is_left_alone, relationships)),
+            "create": is_plain,
+            "patch": is_plain and follows and not has_updates,
+            "remove": is_plain and all(map(_is_left_alone, relationships)),
         }
 
     @property
@@ -242,75 +237,54 @@ class FastPath:
             )
         )
 
-    def _needs_model(self, write: Write) -> bool:
-        return self._model_needs[write.method]
-
-    def _needs_session(self, write: Write) -> bool:
-        """Return ``True`` for a session or a model that is listened to, and for a
-        session that has instances.
+    def _is_enough_for_session(self, write: Write) -> bool:
+        """Return ``True`` if nobody listens to the session or the model, and the
+        session has no instances.
         """
         session, model = write.writing.session, t.cast("t.Any", self._mapper)
-        return bool(
-            (write.method != "create" and (session.identity_map or session.new))
+        has_instances = session.identity_map or session.new
+        return not (
+            (write.method != "create" and has_instances)
             or listens(session.dispatch, SESSION_EVENTS)
             or listens(model.dispatch, MAPPER_EVENTS[write.method])
         )
 
-    def _needs_rows(self, write: Write) -> bool:
-        verb = STATEMENTS[write.method]
-        return not getattr(write.writing.dialect, f"{verb}_returning")
-
-    def _needs_call(self, write: Write) -> bool:
-        query, columns, call = write.call.query, self._columns, write.call
-        return bool(
-            (write.id is None and write.method != "create")
-            or query.populate
-            or query.conditions
-            or call.guards is not None
-            or not all(
+    def _is_enough_for_call(self, write: Write) -> bool:
+        call, query = write.call, write.call.query
+        return (
+            (write.id is not None or write.method == "create")
+            and not (query.populate or query.conditions or call.guards)
+            and all(
                 [
-                    field.name in columns and field.is_usual
+                    field.name in self._columns and field.is_usual
                     for field in (*query.selected, *query.fields)
                 ]
             )
         )
 
-    def _needs_values(self, write: Write) -> bool:
-        """Return ``True`` for expressions, nulls with a meaning, relationships, and
-        values of different columns.
+    def _is_enough_for_values(self, write: Write) -> bool:
+        """Return ``True`` if all bodies have values for the same columns, without
+        expressions and nulls with a meaning.
         """
         if write.method == "remove":
-            return False
+            return True
 
         names = write.bodies[0].keys() if write.bodies else set()
-        return (
-            not names
-            or not self._relations.isdisjoint(names)
-            or not all([self._is_plain(names, body) for body in write.bodies])
-        )
-
-    def _is_plain(self, names: t.AbstractSet[str], body: Record) -> bool:
-        if body.keys() != names:
-            return False
-
-        return PLAIN.issuperset(map(type, body.values())) or all(
+        is_of_columns = bool(names) and names <= self._columns.keys()
+        return is_of_columns and all(
             [
-                name not in self._with_nulls
-                if value is None
-                else not isinstance(value, ClauseElement)
-                for name, value in body.items()
+                body.keys() == names and all(map(self._is_plain, body.items()))
+                for body in write.bodies
             ]
         )
 
+    def _is_plain(self, item: tuple[str, t.Any]) -> bool:
+        name, value = item
 
-REASONS: t.Final[Mapping[str, t.Callable[[FastPath, Write], bool]]] = {
-    "the model has more than rows of one table": FastPath._needs_model,
-    "the call is about more than columns of one record": FastPath._needs_call,
-    "the session has listeners or instances": FastPath._needs_session,
-    "the database does not return the rows that it writes": FastPath._needs_rows,
-    "the values are not plain, or of different columns": FastPath._needs_values,
-}
-"""The reasons for the unit of work, and the functions that find them."""
+        if value is None:
+            return name not in self._with_nulls
+
+        return not isinstance(value, ClauseElement)
 
 
 def _is_left_alone(relationship: orm.RelationshipProperty[t.Any]) -> bool:

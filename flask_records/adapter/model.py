@@ -22,7 +22,7 @@ from .database import Database
 from .populate import Populate
 from .reading import ResolvedCall
 from .relations import writable_relations
-from .writing import Guards, Multi, Writers
+from .writing import Guards, Multi, Writer
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -338,9 +338,9 @@ class Model:
         self._served = served
 
     @cached_property
-    def writers(self) -> Writers:
-        """The writers of records."""
-        return Writers(self, self._served.writable, self._served.multi)
+    def writer(self) -> Writer:
+        """The writer of records."""
+        return Writer(self, self._served.writable, self._served.multi)
 
 
 def _selection(

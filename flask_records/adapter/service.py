@@ -58,7 +58,7 @@ class SQLAlchemyService(Capabilities):
 
     Reads select columns. Writes go through instances of the model, so that its
     defaults, validators, cascades and events apply, or by one statement if there is
-    none of these: :class:`.Reason` lists what to look for.
+    none of these.
 
     :param model: The mapped class.
     :param session: The source of sessions: a ``sessionmaker``, a ``scoped_session``,
@@ -376,7 +376,7 @@ class SQLAlchemyService(Capabilities):
         writing, call = self._served.writing(params)
         bodies = call.model.bodies.created(call, data)
         write = Write("create", writing, call, bodies, is_list=is_list)
-        records = call.model.writers.write(write)
+        records = call.model.writer.write(write)
         return records if is_list else records[0]
 
     def update(self, id: Id, data: Record, params: Params) -> Record:
@@ -415,7 +415,7 @@ class SQLAlchemyService(Capabilities):
             self.check_multi("remove", params)
 
         writing, call = self._served.writing(params)
-        records = call.model.writers.write(Write("remove", writing, call, id=id))
+        records = call.model.writer.write(Write("remove", writing, call, id=id))
         return records if id is None else records[0]
 
     def check_multi(self, method: str, params: Params, number: int = 0) -> None:
@@ -437,4 +437,4 @@ class SQLAlchemyService(Capabilities):
             errors = errors | changed(writing, call, id, unwritten)
 
         refuse(errors)
-        return call.model.writers.write(Write("patch", writing, call, [values], id))
+        return call.model.writer.write(Write("patch", writing, call, [values], id))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import typing as t
 from collections.abc import Mapping
 
@@ -29,8 +28,6 @@ if t.TYPE_CHECKING:
     from .model import Model
     from .reading import ResolvedCall
     from .relations import WritableRelation
-
-logger = logging.getLogger(__package__)
 
 # No method updates many records, but section 2.4 of the specification lists it.
 MULTI_METHODS: t.Final = ("create", "update", "patch", "remove")
@@ -154,17 +151,13 @@ class Guards(t.NamedTuple):
                         yield condition, index
 
 
-class Writers:
-    """The writers of a model.
-
-    :param relations: The relationships that bodies may name.
-    :param multi: The methods that take many records.
-    """
+class Writer:
+    """Writes records of a model, by one statement where that is enough."""
 
     def __init__(
         self, model: Model, relations: Mapping[str, WritableRelation], multi: Multi
     ) -> None:
-        self._fast_path = FastPath(model.fields, relations.keys())
+        self._fast_path = FastPath(model.fields)
         self._unit_of_work = UnitOfWork(model, relations, multi)
 
     def write(self, write: Write) -> list[Record]:
@@ -177,7 +170,7 @@ class Writers:
         :raises Conflict: The values contradict a record that is there, or others refer
             to one that is removed.
         """
-        is_enough = self._is_enough(write)
+        is_enough = self._fast_path.is_enough(write)
         writer = self._fast_path if is_enough else self._unit_of_work
         records: list[Record] = getattr(writer, write.method)(write)
 
@@ -185,17 +178,6 @@ class Writers:
             raise not_found(write.id)
 
         return records
-
-    def _is_enough(self, write: Write) -> bool:
-        """Return ``True`` if one statement writes what the unit of work would."""
-        reason = self._fast_path.reason(write)
-
-        if logger.isEnabledFor(logging.DEBUG):
-            way = "one statement" if reason is None else f"the unit of work: {reason}"
-            name = write.call.model.fields.model.__name__
-            logger.debug("%s: %s by %s.", name, write.method, way)
-
-        return reason is None
 
 
 class UnitOfWork:
