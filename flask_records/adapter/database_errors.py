@@ -49,9 +49,7 @@ REFERENCE: t.Final = ErrorKind(
 REFERRED_TO: t.Final = ErrorKind(
     Conflict, "Other records still refer to this one.", problems.REFERRED_TO
 )
-RULE: t.Final = ErrorKind(
-    BadRequest, "The data breaks a rule of the database.", problems.BROKEN_RULE
-)
+RULE: t.Final = ErrorKind(BadRequest, "The data breaks a rule of the database.")
 EXCLUSION: t.Final = ErrorKind(
     Conflict, "The data conflicts with another record.", problems.EXCLUDED
 )
@@ -158,14 +156,13 @@ MYSQL_NAMES: t.Final = {
     UNIQUE: re.compile(r"'([^']*)'\Z"),
     REQUIRED: re.compile(r"'([^']*)'"),
     REFERENCE: re.compile(r"FOREIGN KEY \(([^)]*)\)"),
-    RULE: re.compile(r"[`']([^`']*)[`']"),
     MISFIT: re.compile(r"[`']([^`']+)[`'] at row"),
 }
-"""The places of the names of a constraint or of columns in messages of MySQL."""
+"""The places of the names of an index or of columns in messages of MySQL."""
 
 POSTGRESQL_KEY: t.Final = re.compile(r"^[^(]*\((.+?)\)=", re.DOTALL)
+POSTGRESQL_CAST: t.Final = re.compile(r"::[\w ]+")
 SQLITE_NAMES: t.Final = re.compile(r"\w[\w ]+: (?:index '(.*)'|(.*))\Z", re.DOTALL)
-TEXT_OR_CAST: t.Final = re.compile(r"'[^']*'|::[\w ]+")
 
 
 # A generator would make each call of a service some microseconds slower.
@@ -347,14 +344,7 @@ def _broken(
 ) -> Exception:
     """Return the error of values, with the names of fields if there are some."""
     scope = attempt.scope
-    names: Collection[str] = ()
-
-    if scope is not None:
-        rules = _rules(scope.fields)
-        texts = _texts_of(error, kind, [each.name for each in _tables(scope.fields)])
-        named = [_named(scope, rules.get(text, text)) for text in texts]
-        names = next(filter(None, named), ())
-
+    names = _names_in(error, kind, scope) if scope is not None else []
     names = names or _only_field(kind, attempt)
     text = kind.text
 
@@ -366,51 +356,64 @@ def _broken(
     return kind.error(text, errors=dict.fromkeys(names, problem))
 
 
-def _rules(fields: Fields) -> dict[str, str]:
-    """Return the columns of the constraints and indexes of a model's tables, by the
-    texts that may name them in errors: their names, and the columns of unique ones.
-    """
-    rules: dict[str, str] = {}
+def _names_in(error: sa.exc.StatementError, kind: ErrorKind, scope: Scope) -> list[str]:
+    """Return the fields whose columns, or whose index, the error of a driver names."""
+    tables = [each for each in scope.fields.mapper.tables if isinstance(each, sa.Table)]
+    own = [each.name for each in tables]
+    indexes = _unique_indexes(tables) if kind is UNIQUE else {}
 
-    for table in _tables(fields):
+    for text in _texts_of(error, kind, own):
+        text = POSTGRESQL_CAST.sub(" ", indexes.get(text, text))
+
+        for table in own:
+            text = text.replace(f"{table}.", "")
+
+        names = [
+            name
+            for name, column in scope.fields.columns.items()
+            if re.search(rf"(?<![\w.]){re.escape(column.name)}(?![\w(])", text)
+            and name in scope.names | scope.writable
+        ]
+
+        if names:
+            return names
+
+    return []
+
+
+def _unique_indexes(tables: Sequence[sa.Table]) -> dict[str, str]:
+    """Return the columns of unique constraints and indexes by their names in errors."""
+    indexes: dict[str, str] = {}
+
+    for table in tables:
         # MariaDB's name of a primary key.
-        rules["PRIMARY"] = ", ".join(each.name for each in table.primary_key)
+        indexes["PRIMARY"] = ", ".join(each.name for each in table.primary_key)
         each: t.Any
 
         for each in (*table.constraints, *table.indexes):
-            names = [column.name for column in getattr(each, "columns", ())]
-            parts = getattr(each, "expressions", getattr(each, "columns", ()))
-            parts = [getattr(part, "name", None) or str(part) for part in parts]
-            rule = str(getattr(each, "sqltext", ", ".join(parts)))
+            if isinstance(each, (sa.Index, sa.UniqueConstraint)):
+                parts = list(getattr(each, "expressions", each.columns))
+                # MariaDB names an index without a name by its first column.
+                name = str(each.name or parts[0].name)
+                indexes.setdefault(name, ", ".join(map(str, parts)))
 
-            if each.name:
-                rules[str(each.name)] = rule
-
-            if names and isinstance(each, (sa.Index, sa.UniqueConstraint)):
-                rules[", ".join(f"{table.name}.{one}" for one in names)] = rule
-                # Without a name, an index of MariaDB gets that of its first column.
-                rules.setdefault(names[0], rule)
-
-    return rules
+    return indexes
 
 
 def _texts_of(
     error: sa.exc.StatementError, kind: ErrorKind, tables: Collection[str]
 ) -> list[str]:
-    """Return the texts of a driver's error that name a constraint or columns.
-
-    :param tables: The names of the tables. A trigger may write to another one, with
-        columns of the same names.
+    """Return the texts of a driver's error that name an index or columns of tables. A
+    trigger may write to another table, with columns of the same names.
     """
     driver = t.cast("t.Any", error.orig)
     message = str(driver.args[-1]) if driver.args else ""
 
     if isinstance(_code_of(error), int):
-        constraint = re.search(r"CONSTRAINT `([^`]*)`", message)
         match = MYSQL_NAMES[kind].search(message) if kind in MYSQL_NAMES else None
-        # The name of the table may stand before that of an index or a rule.
-        parts = [each[1].rpartition(".") for each in (constraint, match) if each]
-        return [name for table, _, name in parts if not table or table in tables]
+        # The name of the table may stand before that of an index.
+        table, _, name = match[1].rpartition(".") if match else ("", "", "")
+        return [name] if name and table in ("", *tables) else []
 
     if (details := getattr(driver, "diag", None)) is not None:
         key = POSTGRESQL_KEY.match(details.message_detail or "")
@@ -422,42 +425,15 @@ def _texts_of(
     return [match[1] or match[2]] if match else []
 
 
-def _named(scope: Scope, text: str) -> list[str]:
-    """Return the fields whose columns a text names."""
-    for table in _tables(scope.fields):
-        text = text.replace(f"{table.name}.", "")
-
-    text = TEXT_OR_CAST.sub(" ", text)
-    return [
-        name
-        for name, column in _columns(scope.fields).items()
-        if re.search(rf"(?<![\w.]){re.escape(column.name)}(?!\w)", text)
-        and name in scope.names | scope.writable
-    ]
-
-
-def _tables(fields: Fields) -> list[sa.Table]:
-    return [each for each in fields.mapper.tables if isinstance(each, sa.Table)]
-
-
-def _columns(fields: Fields) -> dict[str, t.Any]:
-    """Return the columns of a model by the names of their fields."""
-    name_of = fields.mapper.get_property_by_column
-    return {name_of(column).key: column for column in fields.mapper.columns}
-
-
-def _only_field(kind: ErrorKind, attempt: translated) -> Collection[str]:
+def _only_field(kind: ErrorKind, attempt: translated) -> list[str]:
     """Return the field that an error is about if the database names none: the only one
     that is written, by the client if it writes any, or that the query compares.
     """
-    query = attempt.query
-    columns = {} if attempt.fields is None else _columns(attempt.fields)
-    written = {
-        name
-        for body in attempt.bodies or ()
-        for name, value in body.items()
-        if value is not None and name in columns
-    }
+    query, fields = attempt.query, attempt.fields
+    columns = {} if fields is None else fields.columns
+    bodies = attempt.bodies or ()
+    sent = {n for body in bodies for n, value in body.items() if value is not None}
+    written = sent.intersection(columns)
     names = written.intersection(attempt.client_fields) or written
 
     if kind is REFERENCE:
@@ -465,9 +441,9 @@ def _only_field(kind: ErrorKind, attempt: translated) -> Collection[str]:
     elif kind in (MISFIT, PATTERN, INCOMPARABLE) and query is not None:
         names = names.union([field.name for field in query.fields])
     elif kind is not MISFIT:
-        return ()
+        return []
 
-    return names if len(names) == 1 else ()
+    return [*names] if len(names) == 1 else []
 
 
 def _quoted(names: Collection[str]) -> str:
