@@ -150,8 +150,8 @@ def meets_related(
     if relationship.direction is not orm.MANYTOONE or not has_single_key(relationship):
         return None
 
-    [(remote, local)] = relationship.synchronize_pairs
-    field = served.field_of(local)
+    own, others = key_names(relationship)
+    field = served.anywhere.fields.stored.get(next(iter(own), ""))
 
     if field is None or not isinstance(record, dict) or field.name not in record:
         return None
@@ -161,7 +161,7 @@ def meets_related(
     if key is None:
         return False
 
-    other = relationship.mapper.get_property_by_column(remote).class_attribute
+    other = getattr(relationship.mapper.class_, next(iter(others)))
     where = other == key, *conditions(query, is_one=True)
 
     with served.database.reading() as reading:

@@ -11,7 +11,7 @@ from ..names import READS
 from ..query.rules import unknown_names
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from flask import Flask
 
@@ -30,6 +30,8 @@ SECRETS: t.Final = """\
 Clients can read %s of '%s', as their names may be those of secrets. Hide them, \
 SQLAlchemyService(%s, hidden=%s), or list all fields for clients in 'fields'.\
 """
+
+NO_NAME: t.Final = "'{}' names '{}', which is not a {} of '{}'."
 
 WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """The words of a name, which may be in camel case."""
@@ -54,25 +56,24 @@ def check_rules(model: ServedModel) -> None:
                 raise ValueError(MISSPELT.format(option=option, name=name, field=other))
 
 
-def check_relations(model: ServedModel) -> None:
-    """Refuse names of ``relations`` that are not relationships of the model, and of
-    ``aggregates`` that are not fields.
+def check_names(model: ServedModel) -> None:
+    """Refuse names in options that are not relationships of the model, or not fields.
 
     :raises ValueError: There is one.
     """
-    for name in model.aggregates:
-        if name not in model.anywhere.fields.stored:
-            raise ValueError(
-                f"'aggregates' names '{name}', which is not a field of"
-                f" '{model.mapped_class.__name__}'."
-            )
+    fields = model.anywhere.fields.stored.keys()
+    relationships = model.mapper.relationships.keys()
+    options: list[tuple[str, Iterable[str], Collection[str], str]] = [
+        ("populate", model.populate_paths, relationships, "relationship"),
+        ("relations", model.relations, relationships, "relationship"),
+        ("aggregates", model.aggregates, fields, "field"),
+    ]
 
-    for name in model.relations:
-        if name not in model.mapper.relationships:
-            raise ValueError(
-                f"'relations' names '{name}', which is not a relationship of"
-                f" '{model.mapped_class.__name__}'."
-            )
+    for option, names, known, noun in options:
+        for name in names:
+            if name not in known:
+                class_ = model.mapped_class.__name__
+                raise ValueError(NO_NAME.format(option, name, noun, class_))
 
 
 def check_secrets(model: ServedModel, app: Flask, methods: Collection[str]) -> None:

@@ -155,11 +155,6 @@ class ServedModel:
 
         return self._unserved[mapper]
 
-    def field_of(self, column: t.Any) -> Field | None:
-        """Return the field of a column, if it has one."""
-        name = self.mapper.get_property_by_column(column).key
-        return self.anywhere.fields.stored.get(name)
-
     def grouped_by(self, params: Params) -> frozenset[str]:
         """Return the names of the fields whose groups and sums a caller may ask for."""
         is_client = params.provider is not None

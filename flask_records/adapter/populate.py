@@ -13,7 +13,7 @@ from ..errors import BadRequest
 from ..globals import current_records
 from ..problems import UNKNOWN_RELATIONSHIP
 from ..query.bounds import shortened
-from ..query.paths import has_single_key, MAX_STEPS, split_paths
+from ..query.paths import has_single_key, key_names, MAX_STEPS, split_paths
 from ..query.plan_cache import Plan
 from .reading import chunks
 
@@ -43,23 +43,13 @@ class Populate:
         self._mapper = mapper
         self._paths = paths
         self.keys: Mapping[str, str] = {
-            relationship.key: field_name(mapper, _local_column(relationship))
+            relationship.key: next(iter(key_names(relationship)[0]))
             for relationship in mapper.relationships
-            if _is_plain(relationship)
+            if all(key_names(relationship))
+            and has_single_key(relationship)
+            and _order(relationship) is not None
         }
         """The fields by which relationships are loaded, by the names of these."""
-
-    def check(self) -> None:
-        """Check the names that the application gave.
-
-        :raises ValueError: A name is not a relationship of the model.
-        """
-        for name in self._paths:
-            if name not in self._mapper.relationships:
-                raise ValueError(
-                    f"'populate' names '{name}', which is not a relationship of"
-                    f" '{self._mapper.class_.__name__}'."
-                )
 
     def links(
         self,
@@ -75,48 +65,42 @@ class Populate:
         :param path: The path to the model with a dot at its end, if there is one.
         :raises BadRequest: A name is not a relationship that can be shown.
         """
-        return [
-            self._link(path, name, rests, params, visible)
-            for name, rests in split_paths(names).items()
-        ]
+        links = []
+
+        for name, rests in split_paths(names).items():
+            full = f"{path}{name}"
+
+            if self.keys.get(name) not in visible or full.count(".") >= MAX_STEPS:
+                raise _not_populated(full)
+
+            relationship = self._mapper.relationships[name]
+            service = service_of(relationship, self._paths)
+            link = service and Link(relationship, service, params, rests)
+
+            if not link or not link.is_shown:
+                raise _not_populated(full)
+
+            if rests:
+                link.check(f"{full}.")
+
+            links.append(link)
+
+        return links
 
     def shown(self, scope: Scope) -> dict[str, tuple[Relationship, Service]]:
         """Return the relationships that a caller can load, and the services that show
         their records, by the names of the relationships.
         """
-        relationships = [
-            self._mapper.relationships[name]
-            for name, key in self.keys.items()
-            if key in scope.names
-        ]
-        services = [service_of(each, self._paths) for each in relationships]
-        pairs = zip(relationships, services, strict=True)
-        return {each.key: (each, service) for each, service in pairs if service}
+        shown = {}
 
-    def _link(
-        self,
-        path: str,
-        name: str,
-        rests: Sequence[str],
-        params: Params,
-        visible: Collection[str],
-    ) -> Link:
-        full = f"{path}{name}"
+        for name, key in self.keys.items():
+            relationship = self._mapper.relationships[name]
+            service = service_of(relationship, self._paths)
 
-        if self.keys.get(name) not in visible or full.count(".") >= MAX_STEPS:
-            raise _not_populated(full)
+            if service is not None and key in scope.names:
+                shown[name] = relationship, service
 
-        relationship = self._mapper.relationships[name]
-        service = service_of(relationship, self._paths)
-        link = service and Link(relationship, service, params, rests)
-
-        if not link or not link.is_shown:
-            raise _not_populated(full)
-
-        if rests:
-            link.check(f"{full}.")
-
-        return link
+        return shown
 
 
 class Link:
@@ -141,17 +125,14 @@ class Link:
         self._scope = t.cast("Scope", scope)
         self.name = relationship.key
         """The name of the relationship."""
-        local = _local_column(relationship)
-        prop = relationship.parent.get_property_by_column(local)
-        self.column: t.Any = prop.class_attribute
+        [name], [self._remote_name] = key_names(relationship)
+        self.column: t.Any = getattr(relationship.parent.class_, name)
         """The key of the records of this end, which a read selects too."""
-        remote = _remote_column(relationship)
-        self._remote_name = field_name(relationship.mapper, remote)
 
     @property
     def is_shown(self) -> bool:
         """``True`` if the caller sees the key of the other end in all records."""
-        return self._remote_name in self._scope.names - self._scope.conditional
+        return self._remote_name in self._scope.plain
 
     def check(self, path: str) -> None:
         """Check the relationships of the related records, also if there are none.
@@ -221,15 +202,11 @@ class Link:
     @property
     def _sort(self) -> Record:
         """The order of the relationship, by fields that the caller sees."""
-        # The order over a table between the two is that of its pairs.
-        is_direct = self._relationship.secondary is None
-        order = _order(self._relationship) if is_direct else []
-        scope = self._scope
-        visible = scope.names - scope.conditional
+        scope, order = self._scope, _order(self._relationship) or {}
         return {
             name: way
-            for name, way in order or []
-            if name in visible and scope[name].conversion.is_sorted
+            for name, way in order.items()
+            if name in scope.plain and scope[name].conversion.is_sorted
         }
 
     def _pairs(
@@ -281,54 +258,32 @@ def service_of(relationship: Relationship, paths: Mapping[str, str]) -> Service 
     return next(shown, None)
 
 
-def field_name(mapper: orm.Mapper[t.Any], column: t.Any) -> str:
-    """Return the name of the field of a column."""
-    return mapper.get_property_by_column(column).key
-
-
 def key_field(relationship: Relationship) -> str | None:
     """Return the name of the field that refers to the one record of the other end.
     ``None`` if the other end, or a table between the two, refers to this one.
     """
-    if relationship.direction is not orm.MANYTOONE:
-        return None
-
-    return field_name(relationship.parent, _local_column(relationship))
+    is_own = relationship.direction is orm.MANYTOONE
+    return next(iter(key_names(relationship)[0])) if is_own else None
 
 
-def _is_plain(relationship: Relationship) -> bool:
-    """Return ``True`` if one key on each side joins the two, and columns order it."""
-    is_ordered = relationship.secondary is not None or _order(relationship) is not None
-    return is_ordered and has_single_key(relationship)
-
-
-def _order(relationship: Relationship) -> list[tuple[str, int]] | None:
+def _order(relationship: Relationship) -> dict[str, int] | None:
     """Return the fields of the other end that order a relationship, with their
     directions, or ``None`` if an expression orders it.
     """
-    order, columns = [], relationship.mapper.columns
+    order: dict[str, int] = {}
+    mapper = relationship.mapper
+
+    # The order over a table between the two is that of its pairs.
+    if relationship.secondary is not None:
+        return order
 
     for each in relationship.order_by or ():
         way = getattr(each, "modifier", None)
         column: t.Any = each if way is None else getattr(each, "element", None)
 
-        if way not in DIRECTIONS or not columns.contains_column(column):
+        if way not in DIRECTIONS or not mapper.columns.contains_column(column):
             return None
 
-        order.append((field_name(relationship.mapper, column), DIRECTIONS[way]))
+        order[mapper.get_property_by_column(column).key] = DIRECTIONS[way]
 
     return order
-
-
-def _local_column(relationship: Relationship) -> t.Any:
-    """Return the column of this end."""
-    return next(iter(relationship.local_columns))
-
-
-def _remote_column(relationship: Relationship) -> t.Any:
-    """Return the column of the other end, which a table between the two refers to."""
-    if relationship.secondary is not None:
-        pairs = t.cast("t.Any", relationship.secondary_synchronize_pairs)
-        return pairs[0][0]
-
-    return next(iter(relationship.remote_side))

@@ -35,13 +35,10 @@ if t.TYPE_CHECKING:
     Key: t.TypeAlias = tuple[t.Any, ...]
     """The values of an identifier."""
 
-NO_RELATIONSHIP: t.Final = """\
-'writable_relations' names '{name}', which is not a relationship of '{model}'.\
-"""
-
 NOT_WRITTEN: t.Final = """\
-'writable_relations' names '{name}', which is not a list or a set that SQLAlchemy \
-loads as a whole and writes. One record is written by the field that refers to it.\
+'writable_relations' names '{name}', which is not a relationship of '{model}' to a \
+list or a set that SQLAlchemy loads as a whole and writes. One record is written by \
+the field that refers to it.\
 """
 
 UNLOADED: t.Final = ("write_only", "dynamic")
@@ -225,6 +222,7 @@ def load_related(
     """
     loaded = [dict(body) for body in bodies]
     problems: dict[str, Problem] = {}
+    limit = current_bounds().list_items
 
     for name, relation in relations.items():
         ids = {i: body[name] for i, body in enumerate(bodies) if name in body}
@@ -235,7 +233,10 @@ def load_related(
         lookup = relation.lookup(writing, params)
         keys = {index: list(map(lookup.key, items)) for index, items in ids.items()}
         distinct = {key for each in keys.values() for key in each if key is not None}
-        _check_number(name, len(distinct), params)
+
+        if params.provider is not None and len(distinct) > limit:
+            raise refused(name, too_many_records(limit))
+
         instances = lookup.load(distinct)
 
         for index, items in ids.items():
@@ -261,35 +262,26 @@ def writable_relations(
 ) -> dict[str, WritableRelation]:
     """Return the relationships of an option, by name.
 
-    :raises ValueError: A name is not a relationship, or it can't be written.
+    :raises ValueError: A name is not a relationship that can be written.
     """
     relations = {}
 
     for name in names:
         relationship = mapper.relationships.get(name)
-        model = mapper.class_.__name__
-
-        if relationship is None:
-            raise ValueError(NO_RELATIONSHIP.format(name=name, model=model))
 
         if (
-            relationship.viewonly
+            relationship is None
+            or relationship.viewonly
             or not relationship.uselist
             or relationship.lazy in UNLOADED
             or (relationship.collection_class or list) not in COLLECTIONS
         ):
-            raise ValueError(NOT_WRITTEN.format(name=name))
+            model = mapper.class_.__name__
+            raise ValueError(NOT_WRITTEN.format(name=name, model=model))
 
         relations[name] = WritableRelation(relationship, paths)
 
     return relations
-
-
-def _check_number(name: str, number: int, params: Params) -> None:
-    limit = current_bounds().list_items
-
-    if params.provider is not None and number > limit:
-        raise refused(name, too_many_records(limit))
 
 
 def _shown(item: t.Any) -> str:

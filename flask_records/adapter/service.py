@@ -16,7 +16,7 @@ from ..settings import names_of
 from ..transaction import Transaction
 from .bodies import changed
 from .call_paths import deciding_names, meets_related
-from .checks import check_relations, check_rules, check_secrets
+from .checks import check_names, check_rules, check_secrets
 from .fast_path import Write
 from .model import ServedModel
 from .reading import identifier, not_found, read_many
@@ -252,8 +252,7 @@ class SQLAlchemyService(Capabilities):
         :raises TypeError: The model is not mapped.
         :raises ValueError: An option names something that does not exist.
         """
-        self._served.populate.check()
-        check_relations(self._served)
+        check_names(self._served)
         check_rules(self._served)
         check_secrets(self._served, app, methods)
         add_session(app, self._served.source)

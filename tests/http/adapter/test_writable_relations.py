@@ -305,8 +305,8 @@ def test_relationship_needs_a_service():
     [
         ("nope", "'nope', which is not a relationship of 'Post'"),
         ("title", "'title', which is not a relationship of 'Post'"),
-        ("shown", "'shown', which is not a list or a set"),
-        ("author", "'author', which is not a list or a set.*by the field"),
+        ("shown", "'shown', which is not a relationship of 'Post' to a list"),
+        ("author", "'author', which is not a relationship of.*by the field"),
     ],
 )
 def test_option_that_names_something_else_is_an_error(name, why):
