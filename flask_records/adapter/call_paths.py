@@ -8,13 +8,13 @@ from dataclasses import replace
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from ..context import Params
 from ..query.paths import has_single_key, key_names, MAX_STEPS, Related
 from ..query.plan_cache import Plan
 from ..query.where import conditions, ResolvedQuery
 from .populate import service_of
 
 if t.TYPE_CHECKING:
-    from ..context import Params
     from ..query import Scope
     from ..query.paths import Relationship
     from ..service import Service
@@ -56,45 +56,29 @@ class CallPaths:
     def _step(self, name: str) -> Related | None:
         full = f"{self._scope.path}{name}"
         relationship = self._served.mapper.relationships.get(name)
+        is_open = self._params.provider is None or name in self._served.relations
 
-        if relationship is None or full.count(".") >= MAX_STEPS:
+        if relationship is None or not is_open or full.count(".") >= MAX_STEPS:
             return None
 
         service = service_of(relationship, self._served.populate_paths)
         served = self._served.related(relationship, service)
+        model = served.on(t.cast("sa.Dialect", self._model.fields.dialect))
+        params = Params()
 
         if self._params.provider is not None:
-            return self._of_client(relationship, service, served, full)
+            if service is None or not _is_found(service):
+                return None
 
-        model = served.on(t.cast("sa.Dialect", self._model.fields.dialect))
-        scope = model.application.at(f"{full}.")
-        paths = CallPaths(served, model, scope, self._params)
-        return Related(relationship, scope, {}, EVERYTHING, paths)
+            # The service shows its records by its rules. Its hooks do not run.
+            params = service.params_of_find(replace(self._params, query={}))
 
-    def _of_client(
-        self,
-        relationship: Relationship,
-        service: Service | None,
-        served: ServedModel,
-        full: str,
-    ) -> Related | None:
-        """Return the records that the service of the related model shows to a client.
-        Its hooks do not run.
-        """
-        is_named = relationship.key in self._served.relations
-
-        if service is None or not is_named or not _is_found(service):
-            return None
-
-        params = service.params_of_find(replace(self._params, query={}))
-        model = served.on(t.cast("sa.Dialect", self._model.fields.dialect))
         scope = served.scope_of(params, model).at(f"{full}.")
 
-        if not _sees_keys(relationship, self._scope, scope):
+        if params.provider and not _sees_keys(relationship, self._scope, scope):
             return None
 
-        conditions = served.conditions(scope.shown_if, model)
-        shown_if = {each.name: each.query for each in conditions}
+        shown_if = served.conditions(scope.shown_if, model)
         rule = served.within_rules(EVERYTHING, params, model)
         paths = CallPaths(served, model, scope, params)
         return Related(relationship, scope, shown_if, rule, paths)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import starmap
 
 from ..context import Params
 from ..errors import BadRequest
@@ -61,7 +62,7 @@ class ServedModel:
     options: FieldOptions
     """The options of the fields."""
 
-    rules: FieldRules
+    rules: FieldRules = NO_RULES
     """The rules for the fields that a user may see or write."""
 
     syntax: Syntax
@@ -70,10 +71,10 @@ class ServedModel:
     multi: Multi
     """The methods that take many records."""
 
-    populate_paths: Mapping[str, str]
+    populate_paths: Mapping[str, str] = field(default_factory=dict)
     """The paths of the services that show relationships, by their names."""
 
-    writable_relations: Collection[str]
+    writable_relations: Collection[str] = ()
     """The names of the relationships that bodies may name."""
 
     relations: Collection[str] = ()
@@ -143,14 +144,12 @@ class ServedModel:
             ]
             # A hidden field needs no form on the wire.
             hidden = set(values_of(mapper)).difference(keys)
-            self._unserved[mapper] = replace(
-                self,
+            self._unserved[mapper] = ServedModel(
                 mapped_class=mapper.class_,
+                source=self.source,
                 options=FieldOptions(hidden=hidden),
-                rules=NO_RULES,
-                populate_paths={},
-                writable_relations=(),
-                relations=(),
+                syntax=self.syntax,
+                multi=self.multi,
             )
 
         return self._unserved[mapper]
@@ -204,8 +203,7 @@ class ServedModel:
         self, params: Params, model: Model, *, has_groups: bool = False
     ) -> ResolvedCall:
         scope, state = self.scope_of(params, model), params._state
-        conditions = self.conditions(scope.shown_if, model)
-        shown_if = {each.name: each.query for each in conditions}
+        shown_if = self.conditions(scope.shown_if, model)
         paths = CallPaths(self, model, scope, params)
         raw, groups = params.query, None
         grouped = self.grouped_by(params) if has_groups else ()
@@ -222,10 +220,10 @@ class ServedModel:
 
         query = self.within_rules(query, params, model)
 
-        if conditions:
+        if shown_if:
             names = {field.name for field in query.selected}
-            shown = tuple([each for each in conditions if each.name in names])
-            query = replace(query, conditions=shown)
+            items = [each for each in shown_if.items() if each[0] in names]
+            query = replace(query, conditions=tuple(starmap(FieldCondition, items)))
 
         links = (
             self.populate.links(query.populate, params, scope.plain)
@@ -289,16 +287,13 @@ class ServedModel:
 
     def conditions(
         self, queries: Mapping[str, Record], model: Model
-    ) -> list[FieldCondition]:
-        """Return the conditions of fields.
+    ) -> dict[str, ResolvedQuery]:
+        """Return the conditions of fields by their names.
 
         :param queries: The queries of the application by the names of the fields.
         :raises RuntimeError: A query does not fit the fields.
         """
-        return [
-            FieldCondition(name, self._rule(query, model))
-            for name, query in queries.items()
-        ]
+        return {name: self._rule(query, model) for name, query in queries.items()}
 
     def _guards(self, call: ResolvedCall) -> Guards | None:
         scope, sent = call.scope, call.params._state.client_fields
@@ -307,9 +302,9 @@ class ServedModel:
         if not written_if:
             return None
 
-        conditions = self.conditions(written_if, call.model)
+        conditions = self.conditions(written_if, call.model).items()
         # Who does not see a value must not find it out by guesses.
-        return Guards(tuple(conditions), scope.plain)
+        return Guards(tuple(starmap(FieldCondition, conditions)), scope.plain)
 
 
 class Model:
