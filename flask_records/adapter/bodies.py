@@ -241,7 +241,7 @@ class Bodies:
         """Return ``True`` for what front ends send beside values: a null for the key
         that a new record will get, and what ``$populate`` has put into a record.
         """
-        if is_compared and self._is_shown(scope, name):
+        if is_compared and self._populated.get(name) in scope.names:
             others = value if isinstance(value, list) else [value]
             return value is None or all(isinstance(other, Mapping) for other in others)
 
@@ -249,12 +249,6 @@ class Bodies:
         is_made = name == self._fields.id.name if field is None else field.is_counted
         is_given = name in scope.writable
         return is_made and not is_given and value in (None, *NULL_TEXTS)
-
-    def _is_shown(self, scope: Scope, name: str) -> bool:
-        """Return ``True`` for a relationship that records are shown with, and that no
-        body names.
-        """
-        return self._populated.get(name) in scope.names
 
     def _refuse(
         self, read: Body, scope: Scope, name: str, value: t.Any, is_compared: bool
@@ -283,8 +277,7 @@ class Constructor:
         parameters = inspect.signature(fields.model).parameters.values()
         nameless = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         named = [each for each in parameters if each.kind not in nameless]
-        self.takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
-        """``True`` if it takes arguments of all names."""
+        self._takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
         self._names = frozenset([each.name for each in named])
         self._needed = [each.name for each in named if each.default is each.empty]
         mapped = fields.mapper.attrs.keys()
@@ -295,7 +288,7 @@ class Constructor:
         """Return the arguments that it takes, of the values of a new record. Its own
         defaults stand for what is left out, and null where it has none.
         """
-        taken = values.keys() if self.takes_any else values.keys() & self._names
+        taken = values.keys() if self._takes_any else values.keys() & self._names
         return {**dict.fromkeys(self._needed), **{name: values[name] for name in taken}}
 
 

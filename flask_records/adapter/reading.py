@@ -21,7 +21,7 @@ if t.TYPE_CHECKING:
     from ..query.plans import Selection
     from ..query.where import ResolvedQuery
     from ..typing import Id, Record
-    from .database import Database, Reading, Rows, Writing
+    from .database import Database, Rows, Writing
     from .model import Model
     from .populate import Link
     from .writing import Guards
@@ -138,16 +138,6 @@ def chunks(keys: Collection[K]) -> Iterator[Sequence[K]]:
 
     for start in range(0, len(listed), CHUNK):
         yield listed[start : start + CHUNK]
-
-
-def read_many(reading: Reading, call: ResolvedCall, limit: int | None) -> Rows:
-    """Return at most ``limit`` rows of a query, whose own limit does not count."""
-    if limit == 0:
-        return []
-
-    plans, locking = call.model.plans, call.params.lock
-    plan = plans.page(call.query, call.selection, limit, locking=locking)
-    return reading.rows(plan)
 
 
 def read_keyed(

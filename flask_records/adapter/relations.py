@@ -31,6 +31,7 @@ if t.TYPE_CHECKING:
     from ..service import Service
     from ..typing import Record
     from .database import Writing
+    from .fast_path import Write
 
     Key: t.TypeAlias = tuple[t.Any, ...]
     """The values of an identifier."""
@@ -207,30 +208,26 @@ class RelatedInstances(t.NamedTuple):
 
 
 def load_related(
-    relations: Mapping[str, WritableRelation],
-    writing: Writing,
-    params: Params,
-    bodies: Sequence[Record],
-    *,
-    is_list: bool = False,
+    relations: Mapping[str, WritableRelation], write: Write
 ) -> list[Record]:
-    """Return bodies with the related instances in place of their identifiers.
+    """Return the bodies of a write with the related instances in place of their
+    identifiers.
 
-    :param is_list: ``True`` if errors name the places of the bodies.
     :raises BadRequest: A record is not there, or the caller may not see it, or there
         are too many.
     """
-    loaded = [dict(body) for body in bodies]
+    params = write.call.params
+    loaded = [dict(body) for body in write.bodies]
     problems: dict[str, Problem] = {}
     limit = current_bounds().list_items
 
     for name, relation in relations.items():
-        ids = {i: body[name] for i, body in enumerate(bodies) if name in body}
+        ids = {i: body[name] for i, body in enumerate(write.bodies) if name in body}
 
         if not ids:
             continue
 
-        lookup = relation.lookup(writing, params)
+        lookup = relation.lookup(write.writing, params)
         keys = {index: list(map(lookup.key, items)) for index, items in ids.items()}
         distinct = {key for each in keys.values() for key in each if key is not None}
 
@@ -240,7 +237,7 @@ def load_related(
         instances = lookup.load(distinct)
 
         for index, items in ids.items():
-            prefix = f"{index}.{name}" if is_list else name
+            prefix = f"{index}.{name}" if write.is_list else name
             found: dict[Key, t.Any] = {}
 
             for place, (item, key) in enumerate(zip(items, keys[index], strict=True)):

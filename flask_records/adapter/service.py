@@ -19,7 +19,7 @@ from .call_paths import deciding_names, meets_related
 from .checks import check_names, check_rules, check_secrets
 from .fast_path import Write
 from .model import ServedModel
-from .reading import identifier, not_found, read_many
+from .reading import identifier, not_found
 from .sessions import add_session, session_of_app
 from .writing import Multi
 
@@ -161,7 +161,7 @@ class SQLAlchemyService(Capabilities):
         )
         self.field_rules = FieldRules.of_options(visible, writable)
         """The rules for the fields that a user may see or write."""
-        self._served = ServedModel(
+        self.served = ServedModel(
             mapped_class=model,
             source=session,
             options=options,
@@ -173,6 +173,7 @@ class SQLAlchemyService(Capabilities):
             relations=names_of("relations", relations),
             aggregates=names_of("aggregates", aggregates),
         )
+        """The model with the options of the service."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.model.__name__}>"
@@ -180,22 +181,17 @@ class SQLAlchemyService(Capabilities):
     @cached_property
     def id(self) -> str:
         """The name of the identifier field."""
-        return self._served.anywhere.fields.id.name
+        return self.served.anywhere.fields.id.name
 
     @cached_property
     def hidden(self) -> frozenset[str]:
         """The fields that no client sees."""
-        return self._served.anywhere.clients.hidden
+        return self.served.anywhere.clients.hidden
 
     @cached_property
     def relationships(self) -> frozenset[str]:
         """The names that ``$populate`` takes, which no event holds."""
-        return frozenset(self._served.mapper.relationships.keys())
-
-    @property
-    def served(self) -> ServedModel:
-        """The model with the options of the service."""
-        return self._served
+        return frozenset(self.served.mapper.relationships.keys())
 
     def is_own(self, method: str) -> bool:
         """Return ``True`` for a method that no application has replaced."""
@@ -206,7 +202,7 @@ class SQLAlchemyService(Capabilities):
         """Return the fields that a caller may name, or that clients may, as far as no
         rule hides them.
         """
-        return self._served.scope_of(params, self._served.anywhere)
+        return self.served.scope_of(params, self.served.anywhere)
 
     def schemas_for(self, params: Params | None) -> Schemas:
         """Return the JSON Schemas of what a caller sends and gets.
@@ -217,7 +213,7 @@ class SQLAlchemyService(Capabilities):
         # They are needed for documents only.
         from ..openapi.model_schemas import model_schemas
 
-        return model_schemas(self._served, params, self.pagination, self.multi)
+        return model_schemas(self.served, params, self.pagination, self.multi)
 
     def body_check(self, method: str, params: Params) -> BodyCheck:
         """Return a function that returns the problems of the values in a client's body
@@ -226,7 +222,7 @@ class SQLAlchemyService(Capabilities):
         if method not in METHODS:
             return super().body_check(method, params)
 
-        served = self._served
+        served = self.served
         model = served.on(served.database.dialect)
         scope = served.scope_of(params, model)
         return partial(model.bodies.misfits, scope, method)
@@ -239,9 +235,9 @@ class SQLAlchemyService(Capabilities):
         :param method: The name of the method that is called.
         """
         if method in READS:
-            self._served.database.begin_reading()
+            self.served.database.begin_reading()
         else:
-            self._served.database.begin_writing()
+            self.served.database.begin_writing()
 
     def check(self, app: Flask, methods: Collection[str] = METHODS) -> None:
         """Refuse options that do not fit the model. Log a warning for fields with the
@@ -252,17 +248,17 @@ class SQLAlchemyService(Capabilities):
         :raises TypeError: The model is not mapped.
         :raises ValueError: An option names something that does not exist.
         """
-        check_names(self._served)
-        check_rules(self._served)
-        check_secrets(self._served, app, methods)
-        add_session(app, self._served.source)
+        check_names(self.served)
+        check_rules(self.served)
+        check_secrets(self.served, app, methods)
+        add_session(app, self.served.source)
 
     def matching(self, records: Sequence[t.Any]) -> Matching:
         """Return an object that decides which of some records meet queries.
 
         :param records: The records, typed or as they are in JSON.
         """
-        served = self._served
+        served = self.served
 
         with Transaction(writes=False):
             model = served.on(served.database.reading().dialect)
@@ -279,20 +275,23 @@ class SQLAlchemyService(Capabilities):
 
     def deciding_names(self, names: Collection[str]) -> frozenset[str]:
         """Return the names of the fields that conditions depend on."""
-        return deciding_names(self._served, names)
+        return deciding_names(self.served, names)
 
     def find(self, params: Params) -> list[Record] | Page:
         """Return the records that match the query, or a page of them.
 
         :raises BadRequest: A part of the query is not understood.
         """
-        reading, call = self._served.reading(params, has_groups=True)
+        reading, call = self.served.reading(params, has_groups=True)
         pagination = self.pagination if params.paginate else Pagination()
         limit, skip = pagination.limit(call.query.limit), call.query.skip
 
         # One connection for both, given back before other services are called.
         with reading:
-            rows = read_many(reading, call, limit)
+            plan = call.model.plans.page(
+                *(call.query, call.selection, limit), locking=params.lock
+            )
+            rows = [] if limit == 0 else reading.rows(plan)
             # A page that is not full tells the total, unless it is empty after a skip.
             is_last = limit is None or (len(rows) < limit and (rows or not skip))
             is_counted = pagination.is_on and not is_last
@@ -314,7 +313,7 @@ class SQLAlchemyService(Capabilities):
         :raises BadRequest: A part of the query is not understood.
         """
         with Transaction(writes=False):
-            _, call = self._served.reading(params)
+            _, call = self.served.reading(params)
 
         return call.model.plans.statement(call.query)
 
@@ -324,7 +323,7 @@ class SQLAlchemyService(Capabilities):
         :raises BadRequest: A part of the query is not understood.
         """
         with Transaction(writes=False):
-            reading, call = self._served.reading(params)
+            reading, call = self.served.reading(params)
 
             with reading:
                 rows = reading.rows(call.model.plans.count(call.query))
@@ -336,7 +335,7 @@ class SQLAlchemyService(Capabilities):
 
         :raises NotFound: There is no such record, or it does not match the query.
         """
-        reading, call = self._served.reading(params)
+        reading, call = self.served.reading(params)
         value = identifier(call.model.fields, id)
         extra = params._state.extra
 
@@ -372,7 +371,7 @@ class SQLAlchemyService(Capabilities):
         if is_list:
             self.check_multi("create", params)
 
-        writing, call = self._served.writing(params)
+        writing, call = self.served.writing(params)
         bodies = call.model.bodies.created(call, data)
         write = Write("create", writing, call, bodies, is_list=is_list)
         records = call.model.writer.write(write)
@@ -384,7 +383,7 @@ class SQLAlchemyService(Capabilities):
         :raises NotFound: There is no such record, or it does not match the query.
         :raises BadRequest: The data does not fit the fields.
         """
-        writing, call = self._served.writing(params)
+        writing, call = self.served.writing(params)
         body = call.model.bodies.replaced(call, data)
         return self._write(writing, call, id, body)[0]
 
@@ -398,7 +397,7 @@ class SQLAlchemyService(Capabilities):
         if id is None:
             self.check_multi("patch", params)
 
-        writing, call = self._served.writing(params)
+        writing, call = self.served.writing(params)
         is_many = id is None
         body = call.model.bodies.merged(call, data, is_many=is_many)
         records = self._write(writing, call, id, body)
@@ -413,7 +412,7 @@ class SQLAlchemyService(Capabilities):
         if id is None:
             self.check_multi("remove", params)
 
-        writing, call = self._served.writing(params)
+        writing, call = self.served.writing(params)
         records = call.model.writer.write(Write("remove", writing, call, id=id))
         return records if id is None else records[0]
 

@@ -19,7 +19,7 @@ from .reading import identifier, not_found, read_keyed
 from .relations import load_related, RelatedInstances
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
     from ..context import Params
     from ..query.where import FieldCondition
@@ -122,33 +122,21 @@ class Guards(t.NamedTuple):
         problems = {}
         is_new = write.method == "create"
         bodies = write.bodies if is_new else [*write.bodies] * len(instances)
+        selection = Selection((), conditions=self.conditions)
+        rows = _read(write, instances, write.call._replace(selection=selection))
 
-        for condition, index in self._refused(write, instances):
-            body, name = bodies[index], condition.name
+        for index, (body, row) in enumerate(zip(bodies, rows, strict=True)):
+            for (name, _), is_met in zip(self.conditions, row, strict=False):
+                if is_met or name not in body:
+                    continue
 
-            if name not in body:
-                continue
+                stored = getattr(instances[index], name)
 
-            stored = getattr(instances[index], name)
-
-            if is_new or name not in self.visible or stored != body[name]:
-                place = f"{index}." if write.is_list else ""
-                problems[f"{place}{name}"] = READ_ONLY
+                if is_new or name not in self.visible or stored != body[name]:
+                    place = f"{index}." if write.is_list else ""
+                    problems[f"{place}{name}"] = READ_ONLY
 
         refuse(problems)
-
-    def _refused(
-        self, write: Write, instances: Sequence[t.Any]
-    ) -> Iterator[tuple[FieldCondition, int]]:
-        """Yield the conditions that instances do not meet, with their places."""
-        if self.conditions and instances:
-            selection = Selection((), conditions=self.conditions)
-            call = write.call._replace(selection=selection)
-
-            for index, row in enumerate(_read(write, instances, call)):
-                for condition, is_met in zip(self.conditions, row, strict=False):
-                    if not is_met:
-                        yield condition, index
 
 
 class Writer:
@@ -198,7 +186,7 @@ class UnitOfWork:
         """Return new records."""
         instances = [
             self._instance(values, f"{index}." if write.is_list else "")
-            for index, values in enumerate(self._load_related(write))
+            for index, values in enumerate(load_related(self._writable, write))
         ]
 
         with write.writing.of(instances):
@@ -213,7 +201,7 @@ class UnitOfWork:
     def patch(self, write: Write) -> list[Record]:
         """Return the record with its new values, or all that meet the query."""
         instances = self._instances(write)
-        write = write._replace(bodies=self._load_related(write))
+        write = write._replace(bodies=load_related(self._writable, write))
 
         if write.call.guards is not None:
             write.call.guards.check(write, instances)
@@ -238,18 +226,6 @@ class UnitOfWork:
             write.writing.flush([])
 
         return records
-
-    def _load_related(self, write: Write) -> Sequence[Record]:
-        if not self._writable:
-            return write.bodies
-
-        return load_related(
-            self._writable,
-            write.writing,
-            write.call.params,
-            write.bodies,
-            is_list=write.is_list,
-        )
 
     def _instances(self, write: Write) -> list[t.Any]:
         """Return the instances to write, which nobody else writes until the commit."""
