@@ -12,6 +12,7 @@ from ..context import Params
 from ..query.paths import has_single_key, key_names, MAX_STEPS, Related
 from ..query.plan_cache import Plan
 from ..query.where import conditions, ResolvedQuery
+from ..transaction import Transaction
 from .populate import service_of
 
 if t.TYPE_CHECKING:
@@ -148,7 +149,7 @@ def meets_related(
     other = getattr(relationship.mapper.class_, next(iter(others)))
     where = other == key, *conditions(query, is_one=True)
 
-    with served.database.reading() as reading:
+    with Transaction(writes=False), served.database.reading() as reading:
         return bool(reading.rows(Plan(sa.select(sa.true()).where(*where), {})))
 
 

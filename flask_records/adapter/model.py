@@ -154,11 +154,6 @@ class ServedModel:
 
         return self._unserved[mapper]
 
-    def grouped_by(self, params: Params) -> frozenset[str]:
-        """Return the names of the fields whose groups and sums a caller may ask for."""
-        is_client = params.provider is not None
-        return frozenset(self.aggregates if is_client else self.anywhere.fields.names)
-
     def scope_of(self, params: Params | None, model: Model) -> Scope:
         """Return the scope of a caller.
 
@@ -206,9 +201,10 @@ class ServedModel:
         shown_if = self.conditions(scope.shown_if, model)
         paths = CallPaths(self, model, scope, params)
         raw, groups = params.query, None
-        grouped = self.grouped_by(params) if has_groups else ()
+        is_client = params.provider is not None
+        grouped = frozenset(self.aggregates if is_client else model.fields.names)
 
-        if grouped and is_grouping(raw):
+        if has_groups and grouped and is_grouping(raw):
             groups, raw = resolve_groups(raw, scope, grouped)
 
         query = resolve(raw, scope, self.syntax, paths, shown_if)
@@ -230,7 +226,6 @@ class ServedModel:
             if query.populate
             else ()
         )
-        is_client = params.provider is not None
         return ResolvedCall(
             *(model, scope, params, query, links),
             selection=_selection(query, [scope, model.clients], links),

@@ -97,10 +97,8 @@ class ResolvedCall(t.NamedTuple):
         """Return the groups of rows. The caller sees all values, which no rule is asked
         about.
         """
-        records, service = (
-            [groups.record(row) for row in rows],
-            self.params._state.service,
-        )
+        records = [groups.record(row) for row in rows]
+        service = self.params._state.service
 
         if service is None or not self.is_private:
             return records

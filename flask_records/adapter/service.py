@@ -32,9 +32,7 @@ if t.TYPE_CHECKING:
     from ..context import Params
     from ..openapi.schemas import Schemas
     from ..query import Operator, Scope
-    from ..query.paths import Relationship
     from ..query.values import Converters
-    from ..query.where import ResolvedQuery
     from ..service.target import BodyCheck
     from ..typing import Id, Record, Rule
     from .bodies import Body
@@ -263,15 +261,9 @@ class SQLAlchemyService(Capabilities):
         with Transaction(writes=False):
             model = served.on(served.database.reading().dialect)
 
-        def find_related(
-            relationship: Relationship, query: ResolvedQuery, record: t.Any
-        ) -> bool | None:
-            with Transaction(writes=False):
-                return meets_related(served, relationship, query, record)
-
         paths = served.application_paths(model)
         scope, syntax = model.application, served.syntax
-        return Matching(scope, syntax, paths, records, find_related)
+        return Matching(scope, syntax, paths, records, partial(meets_related, served))
 
     def deciding_names(self, names: Collection[str]) -> frozenset[str]:
         """Return the names of the fields that conditions depend on."""

@@ -67,9 +67,6 @@ class Multi:
         """Return ``True`` if a method takes many records."""
         return method in self._methods
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._methods})"
-
     def check(self, method: str, params: Params, number: int = 0) -> None:
         """Refuse a method on many records, unless it takes as many.
 
