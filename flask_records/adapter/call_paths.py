@@ -151,16 +151,3 @@ def meets_related(
 
     with Transaction(writes=False), served.database.reading() as reading:
         return bool(reading.rows(Plan(sa.select(sa.true()).where(*where), {})))
-
-
-def deciding_names(served: ServedModel, names: t.Iterable[str]) -> frozenset[str]:
-    """Return the names of fields that conditions depend on: those of the relationships
-    in the place of paths.
-    """
-    relationships, deciding = served.mapper.relationships, set[str]()
-
-    for name in names:
-        first, dot, _ = name.partition(".")
-        deciding |= key_names(relationships[first])[0] if dot else {name}
-
-    return frozenset(deciding)

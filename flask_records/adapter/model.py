@@ -116,12 +116,10 @@ class ServedModel:
         """Return the model on a database. Several applications with different databases
         may share a service.
         """
-        model = self._models.get(dialect.name)
+        if dialect.name not in self._models:
+            self._models.setdefault(dialect.name, Model(self, dialect))
 
-        if model is None:
-            model = self._models.setdefault(dialect.name, Model(self, dialect))
-
-        return model
+        return self._models[dialect.name]
 
     def related(
         self, relationship: Relationship, service: Service | None
@@ -160,13 +158,10 @@ class ServedModel:
         :param params: The params of the call, or ``None`` for clients as far as no rule
             hides a field.
         """
-        if params is None:
-            return model.clients
-
-        if params.provider is None:
+        if params is not None and params.provider is None:
             return model.application
 
-        if not self.rules:
+        if params is None or not self.rules:
             return model.clients
 
         return model.clients.of_user(self.rules, params.user)

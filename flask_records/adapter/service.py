@@ -10,12 +10,13 @@ from ..names import METHODS, READS
 from ..pagination import Page, Pagination
 from ..query import FieldOptions, FieldRules, Matching, Syntax
 from ..query.bounds import refuse
+from ..query.paths import key_names
 from ..query.values import converters_of
 from ..service import Capabilities
 from ..settings import names_of
 from ..transaction import Transaction
 from .bodies import changed
-from .call_paths import deciding_names, meets_related
+from .call_paths import meets_related
 from .checks import check_names, check_rules, check_secrets
 from .fast_path import Write
 from .model import ServedModel
@@ -266,8 +267,16 @@ class SQLAlchemyService(Capabilities):
         return Matching(scope, syntax, paths, records, partial(meets_related, served))
 
     def deciding_names(self, names: Collection[str]) -> frozenset[str]:
-        """Return the names of the fields that conditions depend on."""
-        return deciding_names(self.served, names)
+        """Return the names of the fields that conditions depend on: those of the
+        relationships in the place of paths.
+        """
+        relationships, deciding = self.served.mapper.relationships, set[str]()
+
+        for name in names:
+            first, dot, _ = name.partition(".")
+            deciding |= key_names(relationships[first])[0] if dot else {name}
+
+        return frozenset(deciding)
 
     def find(self, params: Params) -> list[Record] | Page:
         """Return the records that match the query, or a page of them.
