@@ -145,11 +145,6 @@ def too_short(minimum: int, unit: str) -> Problem:
     return Problem(text, "too_short", min=minimum, unit=unit)
 
 
-def no_match(pattern: str) -> Problem:
-    """Return the problem of a text that does not match a regular expression."""
-    return Problem(f"does not match '{pattern}'", "format", pattern=pattern)
-
-
 def too_deep(maximum: int) -> Problem:
     """Return the problem of a value that nests too deep."""
     return Problem(f"nests deeper than {maximum} levels", "too_deep", max=maximum)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import enum
+import re
 import typing as t
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import islice
 
 from pydantic import BaseModel, create_model, SecretBytes, SecretStr, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from ..problems import NESTED_TOO_DEEP, Problem
+from ..problems import (
+    NESTED_TOO_DEEP,
+    NOT_VALID,
+    Problem,
+    REQUIRED,
+    TOO_MANY_PROBLEMS,
+    UNKNOWN_FIELD,
+)
+from ..query.bounds import MAX_ERRORS, shortened
 from ..typing import PLAIN_TYPES
-from .pydantic_problems import problems_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +39,22 @@ VALUES: t.Final = ("default", "const", "enum", "examples")
 
 LEFT_OUT: t.Final = frozenset({"$defs", "$ref", "title", "discriminator"})
 """The keywords that refer to other places, or repeat a name."""
+
+OWN_PROBLEMS: t.Final[Mapping[str, Problem]] = {
+    "missing": REQUIRED,
+    "extra_forbidden": UNKNOWN_FIELD,
+    "unexpected_keyword_argument": UNKNOWN_FIELD,
+}
+"""The problems that columns have, too, by pydantic's types of errors."""
+
+MAX_LISTED: t.Final = 1000
+"""The number of errors up to which they are named: half a million take a second."""
+
+SUBJECT: t.Final = re.compile(r"^(\w+|\w+ input) (?=should )")
+"""The word for the value in a message of pydantic."""
+
+NO_DATA: t.Final = object()
+"""A value that is not looked at."""
 
 RECURSION: t.Final = {"type": "object"}
 """The schema of an object inside of one of its own kind."""
@@ -104,7 +129,7 @@ class DataSchema:
         try:
             value: BaseModel = model.__pydantic_validator__.validate_python(data)
         except ValidationError as error:
-            return {}, others, problems_of(error, data)
+            return {}, others, _problems_of(error, data)
 
         values: Record = vars(value)
         sent = value.__pydantic_fields_set__
@@ -138,7 +163,7 @@ class DataSchema:
         try:
             valid = self._model.model_validate(value, from_attributes=True)
         except ValidationError as error:
-            found = problems_of(error)
+            found = _problems_of(error)
             text = ", ".join([f"'{n or 'result'}' {each}" for n, each in found.items()])
             raise ValueError(text) from None
 
@@ -239,6 +264,84 @@ def _plain(value: t.Any) -> t.Any:
         return to_jsonable_python(value, by_alias=True, bytes_mode="base64")
     except PydanticSerializationError:
         return value
+
+
+def _problems_of(error: ValidationError, data: t.Any = NO_DATA) -> dict[str, Problem]:
+    """Return the problems of an error by their paths. That of a validator of a whole
+    model has the path of the model, which is empty for the outermost one, unless its
+    data names a ``field``.
+
+    :param data: The value that has them, to leave names of types out of the paths. They
+        stay by default.
+    """
+    if error.error_count() > MAX_LISTED:
+        return {"": TOO_MANY_PROBLEMS}
+
+    errors = error.errors(include_url=False, include_input=False)
+    found: dict[str, Problem] = {}
+
+    for each in islice(errors, MAX_ERRORS + 1):
+        details = t.cast("dict[str, t.Any]", each)
+        problem = _problem(details)
+        place = _place(details, data)
+
+        if "field" in problem.data:
+            place.append(str(problem.data["field"]))
+
+        found.setdefault(shortened(".".join(place)), problem)
+
+    return found
+
+
+def _place(error: Mapping[str, t.Any], data: t.Any) -> list[str]:
+    """Return the path of an error in a value, without the names of the types that
+    pydantic has tried there.
+    """
+    path, place = error["loc"], []
+
+    for index, part in enumerate(path, 1):
+        # The last part of such a path is not there.
+        is_missing = index == len(path) and error["type"] == "missing"
+
+        if _has_item(data, part):
+            data = data[part]
+        elif data is not NO_DATA and not is_missing:
+            continue
+
+        place.append(str(part))
+
+    return place
+
+
+def _has_item(value: t.Any, key: int | str) -> bool:
+    if isinstance(value, (list, tuple)):
+        return isinstance(key, int) and key < len(value)
+
+    return isinstance(value, Mapping) and key in value
+
+
+def _problem(error: Mapping[str, t.Any]) -> Problem:
+    """Return an error of pydantic as a phrase that follows the name of a field, with
+    its type as the code.
+    """
+    kind, context = error["type"], error.get("ctx", {})
+
+    if kind in OWN_PROBLEMS:
+        return OWN_PROBLEMS[kind]
+
+    # A validator has raised it. Its text is that of the application.
+    if isinstance(context.get("error"), Exception):
+        return Problem.of(context["error"]) or NOT_VALID
+
+    message, count = SUBJECT.subn("", error["msg"])
+    text = message if count else f"is not valid: {message}"
+    problem = Problem(shortened(text), kind)
+    # Some texts in it are those of the client.
+    problem.data = {
+        name: value if isinstance(value, (int, float)) else shortened(str(value))
+        for name, value in context.items()
+    }
+    return problem
 
 
 def _inlined(
