@@ -171,10 +171,6 @@ def encoded(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
     if isinstance(value, PrivateRecord):
         return value.shown_to(viewer)
 
-    for type_, read in BUILTINS.items():
-        if isinstance(value, type_) and not isinstance(value, enum.Enum):
-            return read(value)
-
     for type_, encode in ENCODERS.items():
         if isinstance(value, type_):
             return encode(value)
@@ -219,7 +215,7 @@ def as_json(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
         items = value.shown_to(viewer) if isinstance(value, PrivateRecord) else value
         return {key: as_json(item, viewer) for key, item in items.items()}
 
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list) or type(value) is tuple:
         return [as_json(item, viewer) for item in value]
 
     if isinstance(value, float) and not math.isfinite(value):
@@ -229,23 +225,19 @@ def as_json(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
     return value if is_plain else as_json(encoded(value, viewer), viewer)
 
 
-BUILTINS: dict[t.Any, Callable[[t.Any], t.Any]] = {
+ENCODERS: dict[t.Any, Callable[[t.Any], t.Any]] = {
+    enum.Enum: lambda value: value.value,
     str: str.__str__,
     int: int.__int__,
     dict: dict,
     list: list,
-}
-"""The types whose subclasses orjson passes through, and what makes them of these."""
-
-ENCODERS: dict[t.Any, Callable[[t.Any], t.Any]] = {
     dt.datetime: moment_text,
     dt.date: dt.date.isoformat,
     dt.time: dt.time.isoformat,
     dt.timedelta: dt.timedelta.total_seconds,
     Page: Page.to_dict,
-    enum.Enum: lambda value: value.value,
     (bytes, bytearray, memoryview): lambda value: base64.b64encode(value).decode(),
     (set, frozenset): list,
     FileStorage: lambda file: file.filename,
 }
-"""The encoders of types that orjson passes through."""
+"""The encoders of types that orjson passes through, subclasses of its own too."""

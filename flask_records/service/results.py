@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 from collections.abc import Mapping
-from copy import deepcopy
+from copy import copy, deepcopy
 
 from ..globals import current_records
 from ..pagination import Page, with_records
@@ -27,10 +27,14 @@ NOBODY: t.Final = object()
 
 NONE: t.Final[frozenset[str]] = frozenset()
 
-
 INSTANCE: t.Final = """\
 {place} is an instance of the model '{type}', some of whose columns may be secret. \
 Return a record of its service, such as records['...'].get(id), or a dict.\
+"""
+
+ROW: t.Final = """\
+{place} is a named tuple, or a row of a statement: '{type}'. Return a dict, such as \
+dict(row._mapping).\
 """
 
 
@@ -214,8 +218,9 @@ def opened(event: Event) -> tuple[t.Any, Mapping[str, t.Any]]:
 
 
 def cut_throughout(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
-    """Return a value with usual dicts in place of private records, at any depth, for
-    what encodes it by other means than :func:`.dumps`.
+    """Return a value with usual dicts in place of private records, at any depth of
+    dicts, lists, tuples, dataclasses and models of pydantic, for what encodes it by
+    other means than :func:`.dumps`.
 
     :param viewer: A user, ``None`` for an anonymous client, or :data:`NOBODY`.
     """
@@ -225,22 +230,31 @@ def cut_throughout(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
     if isinstance(value, dict):
         return {name: cut_throughout(item, viewer) for name, item in value.items()}
 
-    if isinstance(value, Page):
-        return dataclasses.replace(value, data=cut_throughout(value.data, viewer))
+    if isinstance(value, (list, tuple)):
+        items = [cut_throughout(item, viewer) for item in value]
+        return items if isinstance(value, list) else tuple(items)
 
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return [cut_throughout(item, viewer) for item in value]
+    if hasattr(type(value), "model_copy"):
+        fields = {**vars(value), **(value.model_extra or {})}
+        return value.model_copy(update=cut_throughout(fields, viewer))
+
+    if dataclasses.is_dataclass(type(value)):
+        original, value = value, copy(value)
+
+        for field in dataclasses.fields(value):
+            item = cut_throughout(getattr(original, field.name), viewer)
+            # It may be frozen.
+            object.__setattr__(value, field.name, item)
 
     return value
 
 
 def records_of(result: t.Any, place: str) -> t.Any:
-    """Return a result with a dict for each record of another class: a pydantic model
-    by its ``model_dump``, and a dataclass, a named tuple or a row by its fields.
+    """Return a result with a dict for each record of another class.
 
     :param result: A record, a list of records, a page, or anything else.
     :param place: The name of the result, for the error.
-    :raises TypeError: There is an instance of a model in it.
+    :raises TypeError: There is an instance of a model in it, or a row.
     """
     if type(result) in PLAIN_TYPES or isinstance(result, dict):
         return result
@@ -248,10 +262,10 @@ def records_of(result: t.Any, place: str) -> t.Any:
     if isinstance(result, Page):
         return dataclasses.replace(result, data=records_of(result.data, place))
 
-    if isinstance(result, (list, tuple)) and not hasattr(result, "_fields"):
-        if {dict}.issuperset(map(type, result)):
-            return result
+    if type(result) is list and {dict}.issuperset(map(type, result)):
+        return result
 
+    if isinstance(result, list) or type(result) is tuple:
         return [records_of(item, f"{place}[{i}]") for i, item in enumerate(result)]
 
     record = as_record(result, place)
@@ -259,22 +273,22 @@ def records_of(result: t.Any, place: str) -> t.Any:
 
 
 def as_record(value: t.Any, place: str) -> Record | None:
-    """Return an object of another class as a dict, or ``None`` if it is no record. The
-    values in it are left as they are.
+    """Return an object of another class as a dict: a model of pydantic by its
+    ``model_dump``, and a dataclass by its fields, whose values are left as they are.
+    Return ``None`` if it is no record.
 
-    :raises TypeError: It is an instance of a model.
+    :raises TypeError: It is an instance of a model, a row or a named tuple.
     """
     class_ = type(value)
 
     if hasattr(class_, "__mapper__"):
         raise TypeError(INSTANCE.format(place=place, type=class_.__name__))
 
-    if hasattr(class_, "model_dump"):
-        return _dumped(value)
-
-    # A named tuple, or a row of SQLAlchemy.
     if hasattr(class_, "_asdict"):
-        return dict(value._asdict())
+        raise TypeError(ROW.format(place=place, type=class_.__name__))
+
+    if hasattr(class_, "model_dump"):
+        return t.cast("Record", cut_throughout(value).model_dump())
 
     if not dataclasses.is_dataclass(class_) or shows_itself(class_):
         return None
@@ -286,14 +300,6 @@ def as_record(value: t.Any, place: str) -> Record | None:
 def shows_itself(class_: t.Any) -> bool:
     """Return ``True`` for a class of values whose text the application has defined."""
     return any("__str__" in vars(base) for base in class_.__mro__[:-1])
-
-
-def _dumped(value: t.Any) -> Record:
-    """Return the fields of a pydantic model, without what nobody may see in them."""
-    fields = dict(vars(value))
-    shown = {name: cut_throughout(item) for name, item in fields.items()}
-    changes = {name: each for name, each in shown.items() if each is not fields[name]}
-    return t.cast("Record", value.model_copy(update=changes).model_dump())
 
 
 def _unselected(service: Service, context: HookContext) -> frozenset[str]:

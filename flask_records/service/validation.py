@@ -12,6 +12,7 @@ from ..names import BODIES, METHODS
 from ..pagination import Page
 from ..problems import Problem, UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS, refuse, shortened
+from .results import cut_throughout, NOBODY
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -102,6 +103,10 @@ class MethodSchemas:
 
         if schema is None:
             return result
+
+        is_client = context.params.provider is not None
+        viewer = context.params.user if is_client else NOBODY
+        result = cut_throughout(result, viewer)
 
         try:
             if context.method in METHODS and isinstance(result, Page):

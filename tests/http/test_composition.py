@@ -6,7 +6,9 @@ import copy
 import dataclasses
 import json
 import pickle
+import typing as t
 
+import pydantic
 import pytest
 
 from flask_records import BadRequest, Page, Params, SQLAlchemyService
@@ -23,6 +25,11 @@ SHOWN = {"id": 1, "email": "ann@example.com", "age": 30}
 class Card:
     title: str
     person: object
+
+
+class Model(pydantic.BaseModel, extra="allow"):
+    person: t.Any
+    place: tuple[int, int] = (1, 2)
 
 
 class Person:
@@ -55,6 +62,9 @@ COMPOSITIONS = {
     "in a list": lambda user: [user, [user]],
     "in a page": lambda user: Page(1, 10, 0, [{"user": user}]),
     "in a dataclass": lambda user: {"card": Card("A", user)},
+    "in a model": lambda user: Model(person=[user]),
+    "in a model of models": lambda user: Model(person=Model(person=1, more=user)),
+    "in a dataclass in a model": lambda user: Model(person=Card("A", user)),
     "in a set of others": lambda user: {"users": ({"user": user}, Card("B", [user]))},
     "with more": lambda user: user | {"rooms": []},
     "beside less": lambda user: {"rooms": []} | user,
@@ -73,6 +83,32 @@ def test_composed_result_hides_what_each_service_hides(people, users, client, co
     assert "ann@example.com" in text
     assert "password" not in text
     assert "correct horse" not in text
+
+
+@pytest.mark.parametrize("compose", COMPOSITIONS.values(), ids=COMPOSITIONS)
+def test_formatter_of_the_application_gets_no_hidden_fields(
+    records, app, users, client, app_context, compose
+):
+    users.create(ANN)
+    person = Person(lambda id, params: {"of": compose(users.get(id))})
+    records.add(
+        "people", person, public=True, formatter=lambda context: str(context.sent)
+    )
+
+    text = client.get("/people/1").text
+
+    assert "ann@example.com" in text
+    assert "password" not in text
+
+
+def test_schema_of_a_result_has_no_hidden_fields(records, users, app_context, client):
+    users.create(ANN)
+    person = Person(lambda id, params: {"person": users.get(id), "more": users.get(id)})
+    records.add("people", person, schemas={"get": {"result": Model}}, public=True)
+
+    answer = client.get("/people/1").json
+
+    assert answer == {"person": SHOWN, "place": [1, 2], "more": SHOWN}
 
 
 @pytest.mark.parametrize(
