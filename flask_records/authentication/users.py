@@ -146,8 +146,8 @@ class Users:
 
         # Rules and hooks get all fields, and clients those that the user may see.
         if users.capabilities.field_rules.visible:
-            [hidden] = unseen_by(user, users, [stored])
-            user = PrivateRecord(user, users, frozenset(hidden))
+            hidden = frozenset(unseen_by(user, users, stored))
+            user = PrivateRecord(user, users, hidden)
 
         return user, stored
 

@@ -14,7 +14,7 @@ from ..typing import PLAIN_TYPES
 from .rights import Rights
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
     from collections.abc import Set as AbstractSet
 
     from ..context import HookContext
@@ -73,7 +73,7 @@ class PrivateRecord(dict[str, t.Any]):
         unseen: Collection[str] | None = self.unseen
 
         if unseen is None or viewer is NOBODY:
-            unseen = unseen_by(viewer, self.service, [self])[0]
+            unseen = unseen_by(viewer, self.service, {**self, **self.beside})
 
         names = self.service.capabilities.hidden.union(unseen)
         return {name: value for name, value in self.items() if name not in names}
@@ -107,17 +107,16 @@ def _restored(record: Record, path: str) -> PrivateRecord:
     return PrivateRecord(record, current_records.services[path])
 
 
-def unseen_by(
-    viewer: t.Any, service: Service, records: Sequence[Record]
-) -> Sequence[Collection[str]]:
-    """Return the names of the fields that rules hide from a viewer, for each record."""
+def unseen_by(viewer: t.Any, service: Service, record: Record) -> Collection[str]:
+    """Return the names of the fields that rules hide from a viewer in a record, which
+    has all values that rules need.
+    """
     rules = service.capabilities.field_rules.visible
 
     if viewer is NOBODY or not rules:
-        return [rules.keys()] * len(records)
+        return rules.keys()
 
-    whole = [{**record, **_beside(record)} for record in records]
-    return Rights(service, whole).hidden_from(viewer)
+    return Rights(service, [record]).hidden_from(viewer)[0]
 
 
 def private(
@@ -142,7 +141,12 @@ def private(
 def selected(service: Service, context: HookContext, result: t.Any) -> t.Any:
     """Return a result with those fields of its service that ``$select`` names."""
     unwanted = _unselected(service, context)
-    return with_records(result, lambda r: _without(r, unwanted)) if unwanted else result
+
+    def select(record: Record) -> Record:
+        kept: Record = without(dict(record), unwanted)
+        return record._with(kept) if isinstance(record, PrivateRecord) else kept
+
+    return with_records(result, select) if unwanted else result
 
 
 def shown(service: Service, context: HookContext) -> t.Any:
@@ -160,30 +164,18 @@ def shown(service: Service, context: HookContext) -> t.Any:
     if not (unwanted or rules):
         return result
 
-    asked: list[Record] = []
-
-    def ask(record: Record) -> Record:
-        # Rules of other services are asked below, and known answers are not repeated.
-        if not isinstance(record, PrivateRecord) or (
-            record.service is service and record.unseen is None
-        ):
-            asked.append(record)
-
-        return record
-
-    # A record of a custom method has what the application put there.
-    if rules and context.method not in service.custom_methods:
-        with_records(result, ask)
-
-    answers = iter(unseen_by(viewer, service, asked))
+    # A usual record of a custom method has what the application put there.
+    has_rules = rules and context.method not in service.custom_methods
 
     def cut(record: Record) -> Record:
-        if isinstance(record, PrivateRecord) and record.service is not service:
-            return record.shown_to(viewer)
+        if has_rules and not isinstance(record, PrivateRecord):
+            record = PrivateRecord(record, service)
 
-        unseen = getattr(record, "unseen", None)
-        names = next(answers, NONE) if unseen is None else unseen
-        return _without(record, unwanted.union(names) if names else unwanted)
+        if isinstance(record, PrivateRecord):
+            record = record.shown_to(viewer)
+
+        sent: Record = without(record, unwanted)
+        return sent
 
     return with_records(result, cut)
 
@@ -197,13 +189,21 @@ def event_records(service: Service, records: t.Any) -> t.Any:
     unsent = parts.hidden | parts.relationships
 
     def change(record: Record) -> Record:
-        sent = dict(_without(record, unsent))
+        beside: Mapping[str, t.Any] = {}
+
+        if isinstance(record, PrivateRecord):
+            if record.service is not service:
+                return record.copy()
+
+            beside = record.beside
+
+        sent: Record = without(dict(record), unsent)
 
         if not service.has_rules:
             return sent
 
         hidden = {n: record[n] for n in service.rules.hidden_fields if n in record}
-        return PrivateRecord(sent, service, beside={**_beside(record), **hidden})
+        return PrivateRecord(sent, service, beside={**beside, **hidden})
 
     return with_records(records, change)
 
@@ -213,8 +213,14 @@ def opened(event: Event) -> tuple[t.Any, Mapping[str, t.Any]]:
     fields that it may see, and the hidden values that rules need.
     """
     record = event.record
-    is_own = isinstance(record, PrivateRecord) and record.service is event.service
-    return (dict(record), record.beside) if is_own else (record, {})
+
+    if not isinstance(record, PrivateRecord):
+        return record, {}
+
+    if record.service is not event.service:
+        return record.shown_to(NOBODY), {}
+
+    return dict(record), record.beside
 
 
 def cut_throughout(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
@@ -325,13 +331,3 @@ def without(record: t.Any, names: AbstractSet[str]) -> t.Any:
         return record
 
     return {name: value for name, value in record.items() if name not in names}
-
-
-def _without(record: Record, names: frozenset[str]) -> Record:
-    """Return a record without some fields as a usual dict, which nothing cuts again."""
-    rest: Record = without(record, names)
-    return dict(rest) if isinstance(rest, PrivateRecord) else rest
-
-
-def _beside(record: t.Any) -> Mapping[str, t.Any]:
-    return record.beside if isinstance(record, PrivateRecord) else {}

@@ -6,6 +6,7 @@ import pytest
 from flask import jsonify
 
 from flask_records import FromUser, SQLAlchemyService
+from flask_records.http.formatter import dumps
 
 from ..databases import served
 from ..models import Message, User
@@ -85,6 +86,43 @@ def test_hidden_field_is_not_read_for_a_client(site):
     client.patch("/users/1", json={"password": "another horse"})
 
     assert "password" not in seen[0]
+
+
+def test_event_with_a_record_of_another_service_has_no_hidden_field(site):
+    _, users, messages = site
+    events = []
+    messages.events()(lambda event, record, context: events.append(dumps(record)))
+
+    messages.emit("created", users.get(1))
+
+    assert events == [b'{"id":1,"email":"ann@example.com"}']
+
+
+def test_record_of_selected_fields_has_no_hidden_field(site):
+    _, users, messages = site
+    users.after()(lambda method, context: None)
+
+    user = users.get(1, {"$select": ["email", "password"]})
+
+    assert user["password"] == ANN["password"]
+    assert dumps({"user": user}) == b'{"user":{"id":1,"email":"ann@example.com"}}'
+
+
+def test_record_that_a_custom_method_returns_is_cut(records, db):
+    class Users(SQLAlchemyService):
+        def me(self, data, params):
+            return users.get(1)
+
+    rules = {"age": lambda user: False}
+    service = Users(User, hidden=["password"], visible=rules)
+    users = records.add("users", service, methods=["get", "create", "me"], public=True)
+
+    with served(db, records, "sqlite://") as app, app.app_context():
+        users._create(ANN)
+        headers = {"X-Service-Method": "me"}
+        answer = app.test_client().post("/users", json={}, headers=headers).json
+
+    assert answer == {"id": 1, "email": ANN["email"]}
 
 
 def test_result_that_a_hook_sets_has_no_hidden_field(site):
