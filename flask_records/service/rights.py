@@ -21,6 +21,7 @@ from ..query import (
 )
 from ..query.matching import key_of_query
 from ..query.rules import unknown_names
+from .target import check_methods
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -28,8 +29,6 @@ if t.TYPE_CHECKING:
     from ..context import HookContext
     from ..typing import Record, Rule, RuleFunction
     from .service import Service
-
-    T = t.TypeVar("T", bound=tuple[t.Any, ...])
 
 logger = logging.getLogger(__package__)
 
@@ -57,6 +56,7 @@ class AccessRules:
             None if readable is None else rule_of(readable, self._name("readable"))
         )
         """The query of the records that a user may see, as a function of the user."""
+        check_methods("allow", service.path, allow or (), service.methods)
         self.allow: Mapping[str, RuleFunction] = {
             method: self._allowing(method, rule)
             for method, rule in (allow or {}).items()
@@ -194,18 +194,10 @@ class AccessRules:
         return {n: rule for n, rule in rules.items() if isinstance(rule, UserRule)}
 
     def _allowing(self, method: str, rule: Rule) -> RuleFunction:
-        service, option = self._service, self._name("allow")
-
-        if method not in service.methods:
-            raise ValueError(
-                f"{option} names '{method}', which is none of its methods:"
-                f" {', '.join(service.methods)}."
-            )
-
-        if method in service.custom_methods and not callable(rule):
+        if method in self._service.custom_methods and not callable(rule):
             raise TypeError(
-                f"{option} has a query for '{method}', which is no method of records."
-                " Give a function that returns True or False."
+                f"{self._name('allow')} has a query for '{method}', which is no method"
+                " of records. Give a function that returns True or False."
             )
 
         return rule_of(rule, self._name("allow", method))
@@ -249,8 +241,7 @@ class Rights:
         self._outage_of = outage_of
         self._outage: Exception | None = None
         self._users: dict[t.Any, Visibility] = {}
-        self._visibilities: dict[tuple[int, int], Visibility] = {}
-        self._shared: dict[tuple[t.Any, ...], tuple[t.Any, ...]] = {}
+        self._visibilities: dict[tuple[t.Any, ...], Visibility] = {}
         self._results: dict[Hashable, tuple[bool, ...]] = {}
         self._matching = service.capabilities.matching(records)
 
@@ -268,7 +259,7 @@ class Rights:
             user = login.user if login else None
             seen, hidden = self._seen_by(user), self.hidden_from(user)
             self._users[key] = self._visibilities.setdefault(
-                (id(seen), id(hidden)), Visibility(seen, hidden)
+                (seen, hidden), Visibility(seen, hidden)
             )
 
         return self._users[key]
@@ -281,20 +272,18 @@ class Rights:
         rules, number = self._service.capabilities.field_rules, len(self._records)
 
         if not rules.visible or not number:
-            return self._share((NO_FIELDS,) * number)
+            return (NO_FIELDS,) * number
 
         try:
             conditions = rules.shown_if(user)
             shown = {n: self.met("visible", each) for n, each in conditions.items()}
         except Exception as error:
             self._fail("visible", error)
-            return self._share((frozenset(rules.visible),) * number)
+            return (frozenset(rules.visible),) * number
 
-        return self._share(
-            tuple(
-                frozenset([name for name, each in shown.items() if not each[index]])
-                for index in range(number)
-            )
+        return tuple(
+            frozenset([name for name, each in shown.items() if not each[index]])
+            for index in range(number)
         )
 
     def met(self, rule: str, query: Record) -> tuple[bool, ...]:
@@ -310,7 +299,7 @@ class Rights:
             test = matching.test(query) if matching else _unknown
             indices = range(len(self._records))
             results = [self._is_met(rule, query, test, index) for index in indices]
-            self._results[key] = self._share(tuple(results))
+            self._results[key] = tuple(results)
 
         return self._results[key]
 
@@ -321,14 +310,10 @@ class Rights:
             if query is not None:
                 return self.met("readable", query)
 
-            return self._share((True,) * len(self._records))
+            return (True,) * len(self._records)
         except Exception as error:
             self._fail("readable", error)
-            return self._share((False,) * len(self._records))
-
-    def _share(self, values: T) -> T:
-        """Return the first of all equal values."""
-        return t.cast("T", self._shared.setdefault(values, values))
+            return (False,) * len(self._records)
 
     def _is_met(
         self, rule: str, query: Record, test: Callable[[int], bool | None], index: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from types import MappingProxyType
 
 from ..names import METHODS
 from ..query.rules import FieldRules, NO_RULES
@@ -24,9 +25,6 @@ if t.TYPE_CHECKING:
 NO_MODEL: t.Final = "This service is not over a model, whose records it could count."
 
 
-NO_LIMITS: t.Final[Mapping[str, str]] = {}
-
-
 class Capabilities:
     """The optional parts of a service's object, with what holds for an object that has
     none of them. A class whose objects have more derives from this one; of other
@@ -42,7 +40,7 @@ class Capabilities:
     model: type[t.Any] | None = None
     """The mapped class of the records, by which relationships find the service."""
 
-    limits: Mapping[str, str] = NO_LIMITS
+    limits: Mapping[str, str] = MappingProxyType({})
     """The default limits of calls, by the names that follow the path of the service:
     methods, or names by which the object counts.
     """
@@ -185,8 +183,9 @@ def methods_of(path: str, target: t.Any, names: Collection[str]) -> tuple[str, .
     :raises ValueError: The object does not have a method beyond the six.
     """
     custom = [name for name in names if name not in METHODS]
-    _refuse("methods", path, [name for name in custom if not _has(target, name)])
-    own = [name for name in METHODS if name in names and _has(target, name)]
+    own = [name for name in METHODS if _has(target, name)]
+    check_methods("methods", path, [n for n in custom if not _has(target, n)], own)
+    own = [name for name in own if name in names]
 
     if not own and not custom:
         raise TypeError(
@@ -209,19 +208,29 @@ def public_methods(
     if isinstance(public, bool):
         return frozenset(names if public else ())
 
-    named = frozenset(names_of("public", public))
-    _refuse("public", path, sorted(named.difference(names)))
-    return named
+    named = names_of("public", public)
+    check_methods("public", path, named, names)
+    return frozenset(named)
+
+
+def check_methods(
+    option: str, path: str, names: Collection[str], methods: Collection[str]
+) -> None:
+    """Refuse names of an option that are not methods.
+
+    :param option: The name of the option.
+    :param path: The path of the service.
+    :param methods: The names of the methods.
+    :raises ValueError: There is one.
+    """
+    for name in names:
+        if name not in methods:
+            raise ValueError(
+                f"'{option}' of '{path}' names '{name}', which is not a method. The"
+                f" methods are: {', '.join(methods)}, and those of the object that"
+                " 'methods' names."
+            )
 
 
 def _has(target: t.Any, name: str) -> bool:
     return not name.startswith("_") and callable(getattr(target, name, None))
-
-
-def _refuse(option: str, path: str, names: Collection[str]) -> None:
-    """Refuse names of an option that are not methods."""
-    for name in names:
-        raise ValueError(
-            f"'{option}' of '{path}' names '{name}', which is not a method. The methods"
-            f" are: {', '.join(METHODS)}, and those of the object that 'methods' names."
-        )

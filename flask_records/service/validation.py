@@ -13,6 +13,7 @@ from ..pagination import Page
 from ..problems import Problem, UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS, refuse, shortened
 from .results import cut_throughout, NOBODY
+from .target import check_methods
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -153,15 +154,10 @@ def schemas_of(
             f" schemas={{'create': UserCreate}}, not {given!r}."
         )
 
+    check_methods("schemas", path, given, methods)
     schemas = {}
 
     for method, parts in given.items():
-        if method not in methods:
-            raise ValueError(
-                f"'schemas' of '{path}' names '{method}', which is not a method of the"
-                f" service. It has: {', '.join(methods)}."
-            )
-
         parts = parts if isinstance(parts, Mapping) else {"data": parts}
         _check_parts(path, method, parts, is_model=is_model)
         schemas[method] = MethodSchemas(
