@@ -179,7 +179,7 @@ class Link:
     def _others(self, keys: Sequence[t.Any]) -> Mapping[t.Any, list[Record]]:
         """Return records of the other end as the caller sees them there, by key."""
         name = self._remote_name
-        others = self._service.part_of_call(self._params)
+        others = self._service.as_caller(self._params, paginate=False, is_counted=False)
         by_key: dict[t.Any, list[Record]] = defaultdict(list)
         conversion = self._scope[name].conversion
         # The value in the record may be another form of the key.

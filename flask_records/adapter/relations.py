@@ -159,7 +159,7 @@ class Lookup:
         if self._params.provider is None:
             return set(keys)
 
-        caller = self._service.part_of_call(self._params)
+        caller = self._service.as_caller(self._params, paginate=False, is_counted=False)
         seen: set[Key] = set()
 
         for chunk in chunks(keys):

@@ -147,7 +147,8 @@ def _user(params: Params) -> t.Any:
         return None
 
     try:
-        return authenticator.users.part_of_call(params).get(params.user_id)
+        users = authenticator.users.as_caller(params, is_counted=False)
+        return users.get(params.user_id)
     except RecordsError:
         return {authenticator.id: params.user_id}
 

@@ -30,7 +30,6 @@ if t.TYPE_CHECKING:
         Id,
         Publisher,
         Rule,
-        RuleFunction,
     )
 
 
@@ -98,6 +97,10 @@ class Service(Methods):
         """The names of the methods that need no token."""
         self.rules = AccessRules(self, readable, allow)
         """The rules for who may call the service, and which records they reach."""
+        self.readable = self.rules.readable
+        """The query of the records that a user may see, as a function of the user."""
+        self.sends_events = self.capabilities.sends_events
+        """``False`` to send an event to clients only if a function publishes it."""
         self._guards = tuple(guards)
         self._count = count
         event_names = (*EVENTS.values(), *self.custom_events)
@@ -122,15 +125,18 @@ class Service(Methods):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.path}'>"
 
-    def as_caller(self, params: Params, *, paginate: bool = True) -> Caller:
+    def as_caller(
+        self, params: Params, *, paginate: bool = True, is_counted: bool = True
+    ) -> Caller:
         """Return the methods of this service as the caller of another call may use
         them: with the access, the limits, the rules and the view that it has there. For
         a call in Python, they are those of Python.
 
         :param params: The params of the other call.
         :param paginate: ``False`` for a list instead of a page.
+        :param is_counted: ``False`` for parts of the other call, which no limit counts.
         """
-        return Caller(self, params, paginate)
+        return Caller(self, params, paginate, is_counted)
 
     def statement(self, params: AnyParams = None) -> sa.Select[t.Any]:
         """Return the ``select`` of SQLAlchemy for the records of a model that a find of
@@ -194,16 +200,6 @@ class Service(Methods):
         :raises ValueError: The service has no such event.
         """
         return self.publishers(*events)
-
-    @property
-    def readable(self) -> RuleFunction | None:
-        """The query of the records that a user may see, as a function of the user."""
-        return self.rules.readable
-
-    @property
-    def sends_events(self) -> bool:
-        """``False`` to send an event to clients only if a function publishes it."""
-        return self.capabilities.sends_events
 
     @property
     def has_events(self) -> bool:
@@ -273,14 +269,6 @@ class Service(Methods):
 
         has_rules = self.capabilities.field_rules.visible
         return private(self, context.sent, NONE) if has_rules else context.sent
-
-    def part_of_call(self, params: Params) -> Caller:
-        """Return the methods of this service for what a call itself needs. They are
-        those of :meth:`as_caller` without pages, and no limit counts their calls.
-
-        :param params: The params of the call.
-        """
-        return Caller(self, params, paginate=False, is_counted=False)
 
     def _call(
         self, method: str, params: AnyParams, id: Id = None, data: t.Any = None

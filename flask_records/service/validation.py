@@ -217,19 +217,10 @@ def _each_body(
     :raises BadRequest: A body is not an object, has problems, or the method takes no
         list.
     """
-    data = context.data
+    is_one = isinstance(context.data, dict)
+    bodies, checked = [context.data] if is_one else context.bodies, []
 
-    if isinstance(data, dict):
-        body, problems = check(data)
-
-        if problems:
-            refuse({name or "data": each for name, each in problems.items()})
-
-        return body
-
-    bodies, checked = context.bodies, []
-
-    if context.method != "create":
+    if not is_one and context.method != "create":
         raise not_an_object(context.method)
 
     found: dict[str, Problem] = {}
@@ -237,13 +228,16 @@ def _each_body(
     for index, each in enumerate(bodies):
         body, problems = check(each)
         checked.append(body)
-        found |= {f"{index}.{n}" if n else str(index): p for n, p in problems.items()}
+        place = () if is_one else (str(index),)
+
+        for name, problem in problems.items():
+            found[".".join(filter(None, (*place, name))) or "data"] = problem
 
         if len(found) > MAX_ERRORS:
             break
 
     refuse(found)
-    return checked
+    return checked[0] if is_one else checked
 
 
 def _check_of(context: HookContext) -> BodyCheck:
