@@ -12,6 +12,7 @@ if t.TYPE_CHECKING:
 
     from ..pagination import Page
     from ..typing import AnyParams, Id, Record
+    from .pipeline import Pipeline
     from .service import Service
 
 
@@ -101,11 +102,15 @@ class BareMethods(Methods):
     service: Service
     """The service."""
 
+    pipeline: Pipeline
+    """The pipeline of its calls."""
+
     def _call(
         self, method: str, params: AnyParams, id: Id = None, data: t.Any = None
     ) -> t.Any:
         context = HookContext(self.service, method, Params.of(params), id, data)
-        return self.service.call_bare(context)
+        self.pipeline.run_bare(context)
+        return self.service.result_of(context)
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ class Service(Methods):
         """The functions that decide who gets an event."""
         self._sender = EventSender(self, signals.events, transports)
         self._pipeline = Pipeline(self, own, signals, self._sender)
-        bare = BareMethods(self)
+        bare = BareMethods(self, self._pipeline)
         # These skip hooks and events.
         self._find, self._get, self._create = bare.find, bare.get, bare.create
         self._update, self._patch, self._remove = bare.update, bare.patch, bare.remove
@@ -255,11 +255,6 @@ class Service(Methods):
         is_final = context.params.provider is not None
         return self._pipeline.run(context, is_final=is_final)
 
-    def call_bare(self, context: HookContext) -> t.Any:
-        """Run a call without hooks and events, and return its result."""
-        self._pipeline.run_bare(context)
-        return self.result_of(context)
-
     def result_of(self, context: HookContext) -> t.Any:
         """Return the result of a call that was made in Python: what the caller may see,
         if it is a client.
@@ -267,8 +262,7 @@ class Service(Methods):
         if context.params.provider is None:
             return context.result
 
-        has_rules = self.capabilities.field_rules.visible
-        return private(self, context.sent, NONE) if has_rules else context.sent
+        return private(self, context.sent, NONE)
 
     def _call(
         self, method: str, params: AnyParams, id: Id = None, data: t.Any = None
