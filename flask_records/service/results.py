@@ -11,7 +11,7 @@ from ..globals import current_records
 from ..pagination import Page, with_records
 from ..query.syntax import selected_names
 from ..typing import PLAIN_TYPES
-from .rights import Rights
+from .rights import NO_FIELDS, Rights
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
@@ -24,8 +24,6 @@ if t.TYPE_CHECKING:
 
 NOBODY: t.Final = object()
 """Stands for a viewer who sees no field that a rule may hide."""
-
-NONE: t.Final[frozenset[str]] = frozenset()
 
 INSTANCE: t.Final = """\
 {place} is an instance of the model '{type}', some of whose columns may be secret. \
@@ -155,7 +153,7 @@ def shown(service: Service, context: HookContext) -> t.Any:
     does not name.
     """
     parts, viewer, result = service.capabilities, context.params.user, context.sent
-    rules, unwanted = parts.field_rules.visible, NONE
+    rules, unwanted = parts.field_rules.visible, NO_FIELDS
 
     # The adapter has selected no other field otherwise.
     if context.params._state.is_whole:
@@ -317,12 +315,12 @@ def _unselected(service: Service, context: HookContext) -> frozenset[str]:
         or select not in context.params.query
         or context.method in service.custom_methods
     ):
-        return NONE
+        return NO_FIELDS
 
     names = selected_names(context.params.query[select])
     fields = scope.fields
     kept = {fields.id.name, *[each.name for each in fields.identifying]}
-    return NONE if names is None else fields.names - kept - {*names}
+    return NO_FIELDS if names is None else fields.names - kept - {*names}
 
 
 def without(record: t.Any, names: AbstractSet[str]) -> t.Any:

@@ -15,8 +15,8 @@ from ..signals import CallSignals
 from .events import EventSender, Publishers, Transports
 from .methods import BareMethods, Caller, Methods
 from .pipeline import Pipeline
-from .results import NONE, private
-from .rights import AccessRules
+from .results import private
+from .rights import AccessRules, NO_FIELDS
 from .target import capabilities_of, methods_of, public_methods, refuse_class
 from .validation import schemas_of
 
@@ -262,7 +262,7 @@ class Service(Methods):
         if context.params.provider is None:
             return context.result
 
-        return private(self, context.sent, NONE)
+        return private(self, context.sent, NO_FIELDS)
 
     def _call(
         self, method: str, params: AnyParams, id: Id = None, data: t.Any = None
