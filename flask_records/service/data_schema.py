@@ -53,9 +53,6 @@ MAX_LISTED: t.Final = 1000
 SUBJECT: t.Final = re.compile(r"^(\w+|\w+ input) (?=should )")
 """The word for the value in a message of pydantic."""
 
-NO_DATA: t.Final = object()
-"""A value that is not looked at."""
-
 RECURSION: t.Final = {"type": "object"}
 """The schema of an object inside of one of its own kind."""
 
@@ -163,7 +160,7 @@ class DataSchema:
         try:
             valid = self._model.model_validate(value, from_attributes=True)
         except ValidationError as error:
-            found = _problems_of(error)
+            found = _problems_of(error, value)
             text = ", ".join([f"'{n or 'result'}' {each}" for n, each in found.items()])
             raise ValueError(text) from None
 
@@ -266,13 +263,12 @@ def _plain(value: t.Any) -> t.Any:
         return value
 
 
-def _problems_of(error: ValidationError, data: t.Any = NO_DATA) -> dict[str, Problem]:
+def _problems_of(error: ValidationError, data: t.Any) -> dict[str, Problem]:
     """Return the problems of an error by their paths. That of a validator of a whole
     model has the path of the model, which is empty for the outermost one, unless its
     data names a ``field``.
 
-    :param data: The value that has them, to leave names of types out of the paths. They
-        stay by default.
+    :param data: The value that has them.
     """
     if error.error_count() > MAX_LISTED:
         return {"": TOO_MANY_PROBLEMS}
@@ -305,7 +301,7 @@ def _place(error: Mapping[str, t.Any], data: t.Any) -> list[str]:
 
         if _has_item(data, part):
             data = data[part]
-        elif data is not NO_DATA and not is_missing:
+        elif not is_missing:
             continue
 
         place.append(str(part))
