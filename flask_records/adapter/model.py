@@ -20,10 +20,11 @@ from ..query.where import FieldCondition
 from .bodies import Bodies
 from .call_paths import CallPaths
 from .database import Database
+from .fast_path import FastPath
 from .populate import Populate
-from .reading import ResolvedCall
+from .reading import not_found, ResolvedCall
 from .relations import writable_relations
-from .writing import Guards, Multi, Writer
+from .writing import Guards, Multi, UnitOfWork
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -37,6 +38,7 @@ if t.TYPE_CHECKING:
     from ..service import Service
     from ..typing import Record
     from .database import Reading, Writing
+    from .fast_path import Write
     from .populate import Link
     from .relations import WritableRelation
     from .sessions import SessionSource
@@ -318,9 +320,32 @@ class Model:
         self._served = served
 
     @cached_property
-    def writer(self) -> Writer:
-        """The writer of records."""
-        return Writer(self, self._served.writable, self._served.multi)
+    def _fast_path(self) -> FastPath:
+        return FastPath(self.fields)
+
+    @cached_property
+    def _unit_of_work(self) -> UnitOfWork:
+        return UnitOfWork(self, self._served.writable, self._served.multi)
+
+    def write(self, write: Write) -> list[Record]:
+        """Return the records that are written, by one statement where that is enough,
+        or by the unit of work.
+
+        :raises NotFound: There is no such record, or it does not meet the query.
+        :raises BadRequest: A validator of the model refuses a value, the client may
+            not write it to a record, there are more records than a client may write
+            in one call, or the database does not keep a primary key.
+        :raises Conflict: The values contradict a record that is there, or others refer
+            to one that is removed.
+        """
+        is_enough = self._fast_path.is_enough(write)
+        writer = self._fast_path if is_enough else self._unit_of_work
+        records: list[Record] = getattr(writer, write.method)(write)
+
+        if not records and write.id is not None:
+            raise not_found(write.id)
+
+        return records
 
 
 def _selection(

@@ -375,7 +375,7 @@ class SQLAlchemyService(Capabilities):
         writing, call = self.served.writing(params)
         bodies = call.model.bodies.created(call, data)
         write = Write("create", writing, call, bodies, is_list=is_list)
-        records = call.model.writer.write(write)
+        records = call.model.write(write)
         return records if is_list else records[0]
 
     def update(self, id: Id, data: Record, params: Params) -> Record:
@@ -414,7 +414,7 @@ class SQLAlchemyService(Capabilities):
             self.check_multi("remove", params)
 
         writing, call = self.served.writing(params)
-        records = call.model.writer.write(Write("remove", writing, call, id=id))
+        records = call.model.write(Write("remove", writing, call, id=id))
         return records if id is None else records[0]
 
     def check_multi(self, method: str, params: Params, number: int = 0) -> None:
@@ -436,4 +436,4 @@ class SQLAlchemyService(Capabilities):
             errors = errors | changed(writing, call, id, unwritten)
 
         refuse(errors)
-        return call.model.writer.write(Write("patch", writing, call, [values], id))
+        return call.model.write(Write("patch", writing, call, [values], id))

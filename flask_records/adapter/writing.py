@@ -1,4 +1,4 @@
-"""Writes of calls: by one statement where that is enough, or by the unit of work."""
+"""Writes by the unit of work of a session, which honours all that a model has."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from ..query.plans import Selection
 from ..query.values import is_json
 from ..settings import names_of
 from .bodies import Constructor, has_constructor
-from .fast_path import FastPath, Write
-from .reading import identifier, not_found, read_keyed
+from .reading import identifier, read_keyed
 from .relations import load_related, RelatedInstances
 
 if t.TYPE_CHECKING:
@@ -25,6 +24,7 @@ if t.TYPE_CHECKING:
     from ..query.where import FieldCondition
     from ..typing import Record
     from .database import Rows
+    from .fast_path import Write
     from .model import Model
     from .reading import ResolvedCall
     from .relations import WritableRelation
@@ -134,35 +134,6 @@ class Guards(t.NamedTuple):
                     problems[f"{place}{name}"] = READ_ONLY
 
         refuse(problems)
-
-
-class Writer:
-    """Writes records of a model, by one statement where that is enough."""
-
-    def __init__(
-        self, model: Model, relations: Mapping[str, WritableRelation], multi: Multi
-    ) -> None:
-        self._fast_path = FastPath(model.fields)
-        self._unit_of_work = UnitOfWork(model, relations, multi)
-
-    def write(self, write: Write) -> list[Record]:
-        """Return the records that are written.
-
-        :raises NotFound: There is no such record, or it does not meet the query.
-        :raises BadRequest: A validator of the model refuses a value, the client may
-            not write it to a record, there are more records than a client may write
-            in one call, or the database does not keep a primary key.
-        :raises Conflict: The values contradict a record that is there, or others refer
-            to one that is removed.
-        """
-        is_enough = self._fast_path.is_enough(write)
-        writer = self._fast_path if is_enough else self._unit_of_work
-        records: list[Record] = getattr(writer, write.method)(write)
-
-        if not records and write.id is not None:
-            raise not_found(write.id)
-
-        return records
 
 
 class UnitOfWork:
