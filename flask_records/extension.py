@@ -24,7 +24,7 @@ from .http.routes import join_prefixes, Mount, Routes, routes_of
 from .names import METHODS
 from .query.bounds import init_app as init_bounds
 from .service import Service
-from .service.events import Publishers, Transports
+from .service.events import Transports
 from .settings import names_of
 from .signals import CallSignals
 
@@ -42,14 +42,13 @@ if t.TYPE_CHECKING:
         ErrorPages,
         Formatter,
         Id,
-        Publisher,
         QueryParser,
         Record,
         Rule,
     )
 
 
-class FlaskRecords:
+class FlaskRecords(CallSignals):
     """Adds record services to Flask applications.
 
     It keeps no application: one object serves several, and works with application
@@ -88,6 +87,7 @@ class FlaskRecords:
         limiter: Limiter | None = None,
         url_prefix: str = "",
     ) -> None:
+        super().__init__()
         self.services: dict[str, Service] = {}
         """The services by path."""
         self.authentications: dict[str, AuthenticationService] = {}
@@ -97,18 +97,6 @@ class FlaskRecords:
         self._blueprints: dict[str, ServiceBlueprint] = {}
         self._apps: WeakSet[Flask] = WeakSet()
         self._is_check_due = False
-        self.publishers = Publishers()
-        """The functions that decide who gets an event of any service."""
-        signals = CallSignals()
-        self.before = signals.before
-        """Runs hooks before the methods of all services."""
-        self.after = signals.after
-        """Runs hooks after the methods of all services."""
-        self.error = signals.error
-        """Runs hooks when a call of any service has failed."""
-        self.events = signals.events
-        """Runs receivers of the events of all services."""
-        self._signals = signals
         self.transports = Transports()
         """The transports of events to clients. Another one is appended."""
         self.errors = ErrorHandler(html, logger, verbose, app_errors)
@@ -205,7 +193,7 @@ class FlaskRecords:
         added = Service(
             path,
             service,
-            self._signals,
+            self,
             self.transports,
             public=public,
             methods=methods,
@@ -232,14 +220,6 @@ class FlaskRecords:
         )
         self._register(added)
         return added
-
-    def publish(self, *events: str) -> Callable[[Publisher], Publisher]:
-        """Let the decorated function decide who gets an event of the services that have
-        no function of their own for it: see :meth:`.Service.publish`.
-
-        :param events: The events. All that have no function of their own by default.
-        """
-        return self.publishers(*events)
 
     def watch(self, session: t.Any) -> None:
         """Send the events of what the application itself writes through the ORM, such

@@ -98,12 +98,12 @@ def _channels_of(records: FlaskRecords, event: Event) -> list[str]:
     of the extension names, or else ``authenticated``.
     """
     service = event.service
-    publisher = service.publishers.of(event.name)
+    publisher = service.publish.of(event.name)
 
     if publisher is None and not service.sends_events:
         return []
 
-    publisher = publisher or records.publishers.of(event.name)
+    publisher = publisher or records.publish.of(event.name)
 
     if publisher is None:
         is_read = any(name in service.methods for name in READS)

@@ -15,7 +15,7 @@ from flask import current_app, has_app_context
 
 from ..errors import without_parameters
 from ..names import EVENTS
-from ..signals import call, OrderedSignal
+from ..signals import call
 from ..transaction import Transaction
 from .results import event_records, records_of
 
@@ -25,7 +25,6 @@ if t.TYPE_CHECKING:
 
     from ..context import HookContext
     from ..signals import EventSignal
-    from ..typing import Publisher
     from .service import Service
 
     Delivery: t.TypeAlias = tuple[Callable[..., t.Any], "Event"]
@@ -91,17 +90,6 @@ class Transports(list[EventTransport]):
 
         for sender, each in sent:
             sender.run_receivers(each)
-
-
-class Publishers(OrderedSignal):
-    """The functions that decide who gets an event: the last that is connected to it, or
-    else the last that is connected to every event.
-    """
-
-    def of(self, event: str) -> Publisher | None:
-        """Return the function for an event, if there is one."""
-        functions = self.ordered(event)
-        return functions[-1] if functions else None
 
 
 class EventSender:

@@ -33,21 +33,18 @@ class Pipeline:
     """Runs the calls of a service.
 
     :param service: The service.
-    :param own: The signals of the service.
-    :param of_all: The signals of all services.
+    :param signals: The signals of all services.
     :param sender: Sends the events of the service.
     """
 
     def __init__(
         self,
         service: Service,
-        own: CallSignals,
-        of_all: CallSignals,
+        signals: CallSignals,
         sender: EventSender,
     ) -> None:
         self._service = service
-        self._own = own
-        self._all = of_all
+        self._all = signals
         self._sender = sender
 
     def run(self, context: HookContext, *, is_final: bool = False) -> HookContext:
@@ -97,7 +94,8 @@ class Pipeline:
         method, service = context.method, self._service
         self._check(context)
         schemas = service.schemas.get(method)
-        hooks = [*self._all.before.ordered(method), *self._own.before.ordered(method)]
+        signals = (self._all.before, service.before)
+        hooks = [hook for signal in signals for hook in signal.ordered(method)]
         self._validate(context, schemas, has_hooks=bool(hooks))
         created_if = self._run_before(context, hooks)
         is_missing = context.result is NO_RESULT
@@ -110,9 +108,8 @@ class Pipeline:
             if created_if is not None:
                 service.rules.check_created(context, created_if)
 
-        for signal in (self._own.after, self._all.after):
-            signal.run(method, context)
-
+        service.after.run(method, context)
+        self._all.after.run(method, context)
         self._sender.send_result(context)
 
     def _check(self, context: HookContext) -> None:
@@ -172,7 +169,7 @@ class Pipeline:
         method = context.method
         begin = partial(self._service.capabilities.begin, method)
         # Others would wait for a lock, or for a connection, as long as these run.
-        slow = list(takewhile(_is_slow, hooks))
+        slow = list(takewhile(lambda hook: getattr(hook, "is_slow", False), hooks))
         is_client = context.params.provider is not None
 
         if not slow:
@@ -225,9 +222,9 @@ class Pipeline:
         context.result = context.dispatch = NO_RESULT
         context.error = error
 
-        if self._own.error.receivers or self._all.error.receivers:
+        if self._service.error.receivers or self._all.error.receivers:
             with Transaction(is_final=is_final):
-                self._own.error.run(context.method, context)
+                self._service.error.run(context.method, context)
                 self._all.error.run(context.method, context)
 
         if context.error is not None:
@@ -269,12 +266,7 @@ class Pipeline:
         """Return ``True`` if somebody but the caller gets the records of a method:
         hooks, the receivers of events, or a method of the application that calls it.
         """
-        signals = (self._own.after, self._all.after)
+        signals = (self._service.after, self._all.after)
         has_hooks = any([signal.ordered(method) for signal in signals])
         is_event = method in EVENTS and self._service.has_events
         return has_hooks or is_event or not self._service.capabilities.is_own(method)
-
-
-def _is_slow(hook: Callable[..., t.Any]) -> bool:
-    """Return ``True`` for a hook that says that it does not use a database."""
-    return getattr(hook, "is_slow", False)

@@ -12,7 +12,7 @@ from ..globals import call_stack
 from ..names import EVENTS, METHODS, READS
 from ..settings import names_of
 from ..signals import CallSignals
-from .events import EventSender, Publishers, Transports
+from .events import EventSender, Transports
 from .methods import BareMethods, Caller, Methods
 from .pipeline import Pipeline
 from .results import private
@@ -28,12 +28,11 @@ if t.TYPE_CHECKING:
     from ..typing import (
         AnyParams,
         Id,
-        Publisher,
         Rule,
     )
 
 
-class Service(Methods):
+class Service(Methods, CallSignals):
     """A named set of records, reached through six methods.
 
     It is what :meth:`.FlaskRecords.add` returns. Calls made here are internal: they
@@ -103,20 +102,9 @@ class Service(Methods):
         """``False`` to send an event to clients only if a function publishes it."""
         self._guards = tuple(guards)
         self._count = count
-        event_names = (*EVENTS.values(), *self.custom_events)
-        own = CallSignals(all_methods, event_names)
-        self.before = own.before
-        """Runs hooks before the method."""
-        self.after = own.after
-        """Runs hooks after the method."""
-        self.error = own.error
-        """Runs hooks when a call has failed."""
-        self.events = own.events
-        """Runs receivers after the commit, once for each record."""
-        self.publishers = Publishers(event_names)
-        """The functions that decide who gets an event."""
+        super().__init__(all_methods, (*EVENTS.values(), *self.custom_events))
         self._sender = EventSender(self, signals.events, transports)
-        self._pipeline = Pipeline(self, own, signals, self._sender)
+        self._pipeline = Pipeline(self, signals, self._sender)
         bare = BareMethods(self, self._pipeline)
         # These skip hooks and events.
         self._find, self._get, self._create = bare.find, bare.get, bare.create
@@ -189,17 +177,6 @@ class Service(Methods):
             )
 
         self._sender.send(event, [record], call_stack.get())
-
-    def publish(self, *events: str) -> Callable[[Publisher], Publisher]:
-        """Let the decorated function decide who gets an event: a function of the
-        event's name, the record and the context that returns the names of channels.
-        Members who may not see the record get nothing, and no one gets a field that
-        they may not see. Members of several channels get the event once.
-
-        :param events: The events. All that have no function of their own by default.
-        :raises ValueError: The service has no such event.
-        """
-        return self.publishers(*events)
 
     @property
     def has_events(self) -> bool:
