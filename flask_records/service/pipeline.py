@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..context import HookContext
-    from ..signals import CallSignals
+    from ..signals import CallSignals, OrderedSignal
     from ..typing import Record
     from .events import EventSender
     from .service import Service
@@ -94,13 +94,19 @@ class Pipeline:
         method, service = context.method, self._service
         self._check(context)
         schemas = service.schemas.get(method)
-        signals = (self._all.before, service.before)
-        hooks = [hook for signal in signals for hook in signal.ordered(method)]
-        self._validate(context, schemas, has_hooks=bool(hooks))
-        created_if = self._run_before(context, hooks)
+        before = _hooks_of(method, self._all.before, service.before)
+        after = _hooks_of(method, service.after, self._all.after)
+        self._validate(context, schemas, has_hooks=bool(before))
+        created_if = self._run_before(context, before)
         is_missing = context.result is NO_RESULT
-        is_looked_at = created_if is not None or self._is_looked_at(method)
-        context.params._state.is_whole = is_looked_at or not is_missing
+        has_receivers = method in EVENTS and service.has_events
+        # Nobody but the caller gets the records of the adapter otherwise.
+        context.params._state.is_whole = (
+            not (is_missing and service.capabilities.is_own(method))
+            or created_if is not None
+            or has_receivers
+            or bool(after)
+        )
 
         if is_missing:
             context.result = self._call_method(context, schemas)
@@ -108,8 +114,9 @@ class Pipeline:
             if created_if is not None:
                 service.rules.check_created(context, created_if)
 
-        service.after.run(method, context)
-        self._all.after.run(method, context)
+        for hook in after:
+            call(hook, method, context)
+
         self._sender.send_result(context)
 
     def _check(self, context: HookContext) -> None:
@@ -210,7 +217,6 @@ class Pipeline:
         method = getattr(self._service.target, context.method)
         names = (*method_named(context.method).arguments, "params")
         result = call(method, *[getattr(context, name) for name in names])
-
         return schemas.checked_result(context, result) if schemas else result
 
     def _fail(self, context: HookContext, error: Exception, *, is_final: bool) -> None:
@@ -262,11 +268,8 @@ class Pipeline:
 
         return records_of(result, f"The result of '{context.path}.{context.method}'")
 
-    def _is_looked_at(self, method: str) -> bool:
-        """Return ``True`` if somebody but the caller gets the records of a method:
-        hooks, the receivers of events, or a method of the application that calls it.
-        """
-        signals = (self._service.after, self._all.after)
-        has_hooks = any([signal.ordered(method) for signal in signals])
-        is_event = method in EVENTS and self._service.has_events
-        return has_hooks or is_event or not self._service.capabilities.is_own(method)
+
+def _hooks_of(method: str, *signals: OrderedSignal) -> list[Callable[..., t.Any]]:
+    """Return the hooks of a method that are connected to signals, in order."""
+    connected = [signal for signal in signals if signal.receivers]
+    return [hook for signal in connected for hook in signal.ordered(method)]
