@@ -147,7 +147,7 @@ def meets_related(
         return False
 
     other = getattr(relationship.mapper.class_, next(iter(others)))
-    where = other == key, *conditions(query, is_one=True)
+    where = other == key, *conditions(query, is_one=True, is_literal=True)
 
     with Transaction(writes=False), served.database.reading() as reading:
         return bool(reading.rows(Plan(sa.select(sa.true()).where(*where), {})))

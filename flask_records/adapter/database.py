@@ -40,8 +40,6 @@ READ_ONLY_VIEW: t.Final = sa.text("""\
 WRITTEN: t.Final = "records_written"
 """The key in the ``info`` of a session with the instances that a service writes."""
 
-NO_OPTIONS: t.Final[dict[str, t.Any]] = {}
-
 
 class Database:
     """The database of a model. A session that routes statements, for example reads to a
@@ -297,7 +295,7 @@ def _on_primary(session: t.Any) -> Iterator[None]:
 
 
 def _rows(executor: sa.Connection | orm.Session, plan: Plan, **options: t.Any) -> Rows:
-    options["execution_options"] = plan.options or NO_OPTIONS
+    options["execution_options"] = plan.options
     return executor.execute(plan.statement, plan.parameters, **options).all()
 
 

@@ -439,7 +439,7 @@ def _only_field(kind: ErrorKind, attempt: translated) -> list[str]:
     if kind is REFERENCE:
         names = {name for name in names if columns[name].foreign_keys}
     elif kind in (MISFIT, PATTERN, INCOMPARABLE) and query is not None:
-        names = names.union([field.name for field in query.fields])
+        names = names.union([each.field.name for each in query.comparisons])
     elif kind is not MISFIT:
         return []
 

@@ -81,7 +81,7 @@ class FastPath:
         self._mapper = fields.mapper
         self._columns = fields.columns
         self._table = t.cast("sa.Table", self._mapper.local_table)
-        self._cache = PlanCache(fields)
+        self._cache = PlanCache()
         columns = self._columns.items()
         self._column_keys = {name: str(column.key) for name, column in columns}
         counted: t.Any = getattr(self._table, "autoincrement_column", None)
@@ -174,7 +174,7 @@ class FastPath:
 
         def build_where() -> Statement:
             id = have_id([columns[field.name] for field in self._fields.identifying])
-            statement = build().where(*id, *conditions(query, columns))
+            statement = build().where(*id, *conditions(query, columns=columns))
             return statement.returning(*self._returned(query.selected))
 
         values = id_parameters(identifier(self._fields, write.id)) | parameters
@@ -251,13 +251,14 @@ class FastPath:
 
     def _is_enough_for_call(self, write: Write) -> bool:
         call, query = write.call, write.call.query
+        compared = [comparison.field for comparison in query.comparisons]
         return (
             (write.id is not None or write.method == "create")
             and not (query.populate or query.conditions or call.guards)
             and all(
                 [
                     field.name in self._columns and field.is_usual
-                    for field in (*query.selected, *query.fields)
+                    for field in (*query.selected, *compared)
                 ]
             )
         )

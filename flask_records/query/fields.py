@@ -118,10 +118,6 @@ class Fields:
         """The columns that identify a record."""
         self.columns = self._table_columns()
         """The columns of tables by the names of their fields."""
-        self.has_comparators = any(
-            not field.is_usual and field.name in self.columns for field in mapped
-        )
-        """``True`` if a comparator of the application compares a column."""
         self.names = frozenset({id, *self.stored})
         """The names of all fields."""
         self.writable = {field.name: field for field in mapped if field.is_writable}

@@ -138,11 +138,6 @@ class GroupColumn(t.NamedTuple):
         is_own = self.function.show is _show_own and select is not None
         return select(self.column) if is_own and select else self.column
 
-    @property
-    def is_nullable(self) -> bool:
-        """``True`` if the value may be null."""
-        return True
-
     def shown(self, value: t.Any) -> t.Any:
         """Return the value on the wire of a value that was selected."""
         return None if value is None else self.function.show(self.field, value)

@@ -76,7 +76,7 @@ class Matching:
         if isinstance(term, ResolvedPath):
             number = len(list(comparisons_of(term.terms)))
             own = [next(values) for _ in range(number)]
-            query = ResolvedQuery((), term.terms, own, has_literal=True)
+            query = ResolvedQuery((), term.terms, own)
             return partial(self._find_related, term.relationship, query)
 
         if isinstance(term, ResolvedGroup):

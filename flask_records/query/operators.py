@@ -130,14 +130,13 @@ def _like_any_case(column: Column, pattern: t.Any) -> Expression:
     return column.ilike(_text(pattern), escape=ESCAPE)
 
 
+def _matches(column: Column, pattern: t.Any) -> Expression:
+    return column.regexp_match(_text(pattern))
+
+
 def _text(pattern: t.Any) -> t.Any:
     # A type of the application may change what is compared with its column.
     return sa.type_coerce(pattern, sa.String())
-
-
-def _between(column: Column, value: Sequence[t.Any]) -> Expression:
-    lower, upper = (_bound(column, bound) for bound in value)
-    return column.between(lower, upper)
 
 
 def _bound(column: Column, value: t.Any) -> t.Any:
@@ -228,15 +227,20 @@ NOT_IN: t.Final = Operator(_is_not_in, many, is_bound=True, test=_negated(_is_am
 LISTS: t.Final = {IN: "$or", NOT_IN: "$nor"}
 """The operators of lists, and the groups that lists with null are split into."""
 
+AT_LEAST: t.Final = _ordered(operator.ge)
+AT_MOST: t.Final = _ordered(operator.le)
+BETWEEN: t.Final = Operator(_is_in, pair, needs_order=True)
+"""``$between``, which is resolved to these two."""
+
 BUILT_IN: dict[str, Operator] = {
     "$eq": EQUAL,
     "$ne": DIFFERENT,
     "$in": IN,
     "$nin": NOT_IN,
     "$lt": _ordered(operator.lt),
-    "$lte": _ordered(operator.le),
+    "$lte": AT_MOST,
     "$gt": _ordered(operator.gt),
-    "$gte": _ordered(operator.ge),
+    "$gte": AT_LEAST,
 }
 """The operators that every service has. See section 4.2 of the specification."""
 
@@ -244,10 +248,10 @@ ON_WHITELIST: dict[str, Operator] = {
     "$like": Operator(_like, text, is_bound=True),
     "$notLike": Operator(_not_like, text, is_bound=True),
     "$ilike": Operator(_like_any_case, text, is_bound=True),
-    "$regex": Operator(lambda column, value: column.regexp_match(value), pattern),
+    "$regex": Operator(_matches, pattern, is_bound=True),
     "$search": Operator(_like_any_case, contained, is_bound=True),
     "$null": NULL,
-    "$between": Operator(_between, pair, needs_order=True),
+    "$between": BETWEEN,
 }
 """The operators that a service has if its ``whitelist`` names them."""
 

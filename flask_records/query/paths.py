@@ -61,16 +61,18 @@ class SortPath(t.NamedTuple):
 
     criteria: Criteria | None
     """Returns the conditions of the related records that the caller sees. ``None`` for
-    all, where the SQL is the same for all callers.
+    all.
     """
 
     target: Field | SortPath
     """The field, or the path from there."""
 
     @property
-    def is_nullable(self) -> bool:
-        """``True``, as there may be no related record."""
-        return True
+    def has_criteria(self) -> bool:
+        """``True`` if the SQL has values of rules for the caller."""
+        target = self.target
+        is_further = isinstance(target, SortPath) and target.has_criteria
+        return self.criteria is not None or is_further
 
     @property
     def column(self) -> t.Any:

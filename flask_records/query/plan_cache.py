@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import typing as t
 from collections.abc import Mapping
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from .fields import Fields
     from .where import ResolvedQuery
 
 MAX_STATEMENTS: t.Final = 256
@@ -18,8 +16,13 @@ MAX_STATEMENTS: t.Final = 256
 MAX_ENGINES: t.Final = 8
 """The number of engines that a statement is compiled for, until it is done anew."""
 
-NO_CACHE: t.Final[Mapping[str, t.Any]] = {"compiled_cache": None}
-"""The execution options of a statement that SQLAlchemy does not cache."""
+COMPILED: t.Final = "compiled_cache"
+"""The execution option with the cache of what SQLAlchemy compiles, by engine."""
+
+NO_CACHE: t.Final[Mapping[str, t.Any]] = {COMPILED: None}
+"""The execution options of a statement that is built for each call."""
+
+NO_OPTIONS: t.Final[Mapping[str, t.Any]] = {}
 
 
 class Plan(t.NamedTuple):
@@ -31,34 +34,18 @@ class Plan(t.NamedTuple):
     parameters: t.Any
     """Its parameters, or a list of them for many rows."""
 
-    options: Mapping[str, t.Any] | None = None
+    options: Mapping[str, t.Any] = NO_OPTIONS
     """Its execution options."""
 
     query: ResolvedQuery | None = None
     """The query whose values the parameters have."""
 
 
-class CachedStatement(t.NamedTuple):
-    """A statement in a cache."""
-
-    statement: t.Any
-    """The statement."""
-
-    compiled: dict[t.Any, t.Any]
-    """Its own cache of what SQLAlchemy compiles, by engine: in the cache of an engine,
-    SQLAlchemy compares it with equal ones, which takes longer than to run it.
-    """
-
-
 class PlanCache:
-    """Plans whose statements are cached by shape, until newer ones take their room."""
+    """Plans whose statements are cached by shape. A full cache starts anew."""
 
-    def __init__(self, fields: Fields) -> None:
-        # In the cache of its engine, SQLAlchemy compares columns with each other, which
-        # a comparator of the application may not be made for.
-        self._has_comparators = fields.has_comparators
-        self._statements: dict[Hashable, CachedStatement] = {}
-        self._lock = threading.Lock()
+    def __init__(self) -> None:
+        self._plans: dict[Hashable, Plan] = {}
 
     def plan(
         self,
@@ -80,25 +67,21 @@ class PlanCache:
             key = None if key is None or not query.has_shape else (key, query.terms)
 
         if key is None:
-            is_small = query is None or query.is_small
-            is_cached = is_small and not self._has_comparators
-            return Plan(build(), parameters, None if is_cached else NO_CACHE, query)
+            return Plan(build(), parameters, NO_CACHE, query)
 
-        cached = self._statements.get(key) or self._keep(key, build())
+        plan = self._plans.get(key) or self._keep(key, build())
+        compiled = plan.options[COMPILED]
 
-        if len(cached.compiled) > MAX_ENGINES:
-            cached.compiled.clear()
+        if len(compiled) > MAX_ENGINES:
+            compiled.clear()
 
-        options = {"compiled_cache": cached.compiled}
-        return Plan(cached.statement, parameters, options, query)
+        return Plan(plan.statement, parameters, plan.options, query)
 
-    def _keep(self, key: Hashable, statement: t.Any) -> CachedStatement:
-        cached = CachedStatement(statement, {})
+    def _keep(self, key: Hashable, statement: t.Any) -> Plan:
+        if len(self._plans) >= MAX_STATEMENTS:
+            self._plans.clear()
 
-        with self._lock:
-            while len(self._statements) >= MAX_STATEMENTS:
-                del self._statements[next(iter(self._statements))]
-
-            self._statements[key] = cached
-
-        return cached
+        # In the cache of an engine, SQLAlchemy compares a statement with equal ones,
+        # which takes longer than to run it.
+        plan = self._plans[key] = Plan(statement, {}, {COMPILED: {}})
+        return plan

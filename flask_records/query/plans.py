@@ -129,7 +129,7 @@ class Plans:
     def __init__(self, fields: Fields) -> None:
         name = "" if fields.dialect is None else fields.dialect.name
         self._fields = fields
-        self._cache = PlanCache(fields)
+        self._cache = PlanCache()
         self._has_great_nulls = name == "postgresql"
         # SQLite reads a skipped record as a whole.
         self._skips_keys = name == "sqlite"
@@ -245,10 +245,10 @@ class Plans:
         """Return the statement of the records of a query with its values, for the
         application.
         """
-        query = replace(query, has_literal=True)
         shown_if = {each.name: each.query for each in query.conditions}
         columns = [_shown(field, shown_if.get(field.name)) for field in query.selected]
-        statement = sa.select(*columns).where(*conditions(query))
+        where = conditions(query, is_literal=True)
+        statement = sa.select(*columns).where(*where)
 
         if query.sort:
             statement = statement.order_by(*self._order(query))
@@ -364,7 +364,7 @@ def _shown(field: Field, condition: ResolvedQuery | None) -> t.Any:
     if condition is None:
         return field.selected.label(field.name)
 
-    terms = conditions(replace(condition, has_literal=True), is_one=True)
+    terms = conditions(condition, is_one=True, is_literal=True)
     return sa.case((all_of(terms), field.selected)).label(field.name)
 
 

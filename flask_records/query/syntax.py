@@ -12,6 +12,9 @@ from ..errors import BadRequest
 from ..problems import Problem
 from .bounds import refused, shortened
 from .operators import (
+    AT_LEAST,
+    AT_MOST,
+    BETWEEN,
     DIFFERENT,
     EQUAL,
     IN,
@@ -25,7 +28,7 @@ from .operators import (
 from .paths import SortPath
 from .readers import items_of
 from .where import (
-    conditions_at,
+    conditions,
     ResolvedComparison,
     ResolvedGroup,
     ResolvedPath,
@@ -73,15 +76,14 @@ def resolve(
     if not query:
         return scope.everything
 
-    conditions = _Conditions(scope, syntax, paths, shown_if)
-    sort, is_same_sort = _sort(scope, paths, query.get("$sort"))
+    parsed = _Conditions(scope, syntax, paths, shown_if)
+    sort = _sort(scope, paths, query.get("$sort"))
     paging = (*PAGING, POPULATE) if syntax.populates else PAGING
-    terms = conditions.all_of(query, paging, 0)
+    terms = parsed.all_of(query, paging, 0)
     return ResolvedQuery(
         scope.selected(selected_names(query.get("$select"))),
         terms,
-        conditions.values,
-        conditions.has_literal or not is_same_sort,
+        parsed.values,
         sort,
         _count("$limit", query.get("$limit")),
         _count("$skip", query.get("$skip")) or 0,
@@ -104,7 +106,6 @@ class _Conditions:
         self._paths = paths
         self._shown_if = shown_if
         self.values: list[t.Any] = []
-        self.has_literal = False
 
     def all_of(
         self, query: _Raw, paging: Collection[str], depth: int
@@ -144,8 +145,6 @@ class _Conditions:
         )
         terms = others.all_of(query, (), depth + 1)
         self.values += [*related.rule.values, *others.values]
-        is_literal = others.has_literal or related.rule.has_literal
-        self.has_literal = self.has_literal or is_literal
         return ResolvedPath(related.relationship, (*related.rule.terms, *terms))
 
     def _group(self, name: str, value: t.Any, depth: int) -> ResolvedGroup:
@@ -199,7 +198,6 @@ class _Conditions:
 
         # What the caller does not see can't decide what it gets.
         self.values += shown_if.values
-        self.has_literal = self.has_literal or shown_if.has_literal
         compared = self._compared(name, operator, value)
         return ResolvedGroup("$and", (*shown_if.terms, compared))
 
@@ -210,6 +208,12 @@ class _Conditions:
 
         if operator is NULL:
             return self._comparison(field, EQUAL if value else DIFFERENT, None)
+
+        if operator is BETWEEN:
+            ends = zip((AT_LEAST, AT_MOST), value, strict=True)
+            return ResolvedGroup(
+                "$and", tuple([self._comparison(field, *e) for e in ends])
+            )
 
         if operator not in LISTS:
             return self._comparison(field, operator, value)
@@ -226,9 +230,6 @@ class _Conditions:
     def _comparison(
         self, field: Field, operator: Operator, value: t.Any
     ) -> ResolvedComparison:
-        is_bound = operator.is_bound and field.is_bindable
-        self.has_literal = self.has_literal or not is_bound
-
         if operator.is_bound and value is not None and not field.conversion.is_compared:
             raise refused(field.name, problems.NULL_ONLY)
 
@@ -275,17 +276,17 @@ def _count(name: str, value: t.Any) -> int | None:
 
 def _sort(
     scope: Scope, paths: Paths, value: t.Any
-) -> tuple[tuple[tuple[Field | SortPath, bool], ...], bool]:
-    """Return the order, and ``True`` if its SQL is the same for all callers."""
+) -> tuple[tuple[Field | SortPath, bool], ...]:
+    """Return the order."""
     if value is None:
-        return (), True
+        return ()
 
     if not isinstance(value, Mapping):
         raise malformed("$sort", problems.NO_ORDER)
 
     ways = [(name, is_descending(name, way)) for name, way in value.items()]
     sort = [(e, way) for name, way in ways for e in _sorted_by(scope, paths, name)]
-    return tuple(sort), all([_is_same(each) for each, _ in sort])
+    return tuple(sort)
 
 
 def _sorted_by(scope: Scope, paths: Paths, name: str) -> Sequence[Field | SortPath]:
@@ -308,17 +309,9 @@ def _sorted_by(scope: Scope, paths: Paths, name: str) -> Sequence[Field | SortPa
             errors={name: problems.NOT_IN_QUERIES},
         )
 
-    criteria = partial(conditions_at, rule) if rule.terms else None
+    criteria = partial(conditions, rule, is_literal=True) if rule.terms else None
     targets = _sorted_by(scope, paths, rest)
     return [SortPath(relationship, criteria, target) for target in targets]
-
-
-def _is_same(each: Field | SortPath) -> bool:
-    """Return ``True`` if the SQL of a part of the order has no values of a caller."""
-    if not isinstance(each, SortPath):
-        return True
-
-    return each.criteria is None and _is_same(each.target)
 
 
 def is_descending(name: str, way: t.Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import sqlalchemy as sa
 
@@ -30,6 +31,11 @@ class ResolvedComparison(t.NamedTuple):
     field: Field
     operator: Operator
     is_null: bool
+
+    @property
+    def is_bound(self) -> bool:
+        """``True`` if the SQL is the same for all values but null."""
+        return self.operator.is_bound and self.field.is_bindable
 
 
 class ResolvedGroup(t.NamedTuple):
@@ -65,9 +71,6 @@ class ResolvedQuery:
     values: Sequence[t.Any] = ()
     """The values, in the order of the comparisons."""
 
-    has_literal: bool = False
-    """``True`` if the SQL depends on one of the values."""
-
     sort: tuple[tuple[Field | SortPath, bool], ...] = ()
     """Fields, or paths to fields, and ``True`` for those sorted in descending order."""
 
@@ -92,7 +95,6 @@ class ResolvedQuery:
             self,
             terms=(*self.terms, *rule.terms),
             values=[*self.values, *rule.values],
-            has_literal=self.has_literal or rule.has_literal,
         )
 
     @property
@@ -100,23 +102,17 @@ class ResolvedQuery:
         """The comparisons among the conditions, in order."""
         return comparisons_of(self.terms)
 
-    @property
-    def fields(self) -> Iterator[Field]:
-        """The fields that the conditions compare."""
-        for comparison in self.comparisons:
-            yield comparison.field
-
-    @property
+    @cached_property
     def has_shape(self) -> bool:
         """``True`` if queries that differ in their values only have the same statement,
         so that it is built once for all of them.
         """
-        return self.is_small and not self.has_literal
-
-    @property
-    def is_small(self) -> bool:
-        """``True`` if statements of the query are small enough to be cached."""
-        return len(self.values) + len(self.sort) <= MAX_TERMS
+        paths = [each for each, _ in self.sort if isinstance(each, SortPath)]
+        return (
+            len(self.values) + len(self.sort) <= MAX_TERMS
+            and all([comparison.is_bound for comparison in self.comparisons])
+            and not any([path.has_criteria for path in paths])
+        )
 
     def parameters(self, prefix: str = PREFIX) -> Mapping[str, t.Any]:
         """Return the values by the names of their parameters in the statement of the
@@ -155,27 +151,26 @@ def comparisons_of(terms: Sequence[Term]) -> Iterator[ResolvedComparison]:
 
 def conditions(
     query: ResolvedQuery,
-    columns: Mapping[str, t.Any] | None = None,
+    entity: t.Any = None,
     *,
+    columns: Mapping[str, t.Any] | None = None,
     prefix: str = PREFIX,
     is_one: bool = False,
+    is_literal: bool = False,
 ) -> list[Expression]:
     """Return the conditions of a query, all of which have to hold. Parameters stand for
     the values if the query has a shape.
 
+    :param entity: An alias of the model, or ``None`` for the model itself.
     :param columns: The column of each field, by its name. The attributes of the model
         by default.
     :param prefix: The beginning of the names of the parameters.
     :param is_one: ``True`` if the query is of one record.
+    :param is_literal: ``True`` for the values, whatever shape the query has.
     """
-    values = iter(_parameters(query, prefix) if query.has_shape else query.values)
-    place = _Place(columns, None, is_one)
-    return [_expression(term, values, place) for term in query.terms]
-
-
-def conditions_at(query: ResolvedQuery, entity: t.Any) -> list[Expression]:
-    """Return the conditions of a query with its values, on an alias of its model."""
-    values, place = iter(query.values), _Place(None, entity, False)
+    is_bound = query.has_shape and not is_literal
+    values = iter(_parameters(query, prefix) if is_bound else query.values)
+    place = _Place(columns, entity, is_one)
     return [_expression(term, values, place) for term in query.terms]
 
 
@@ -244,8 +239,9 @@ def _direction(
     field: Field | SortPath | GroupColumn, descending: bool, nulls: bool
 ) -> t.Any:
     column = field.column.desc() if descending else field.column.asc()
+    is_nullable = not isinstance(field, Field) or field.is_nullable
 
-    if not nulls or not field.is_nullable:
+    if not (nulls and is_nullable):
         return column
 
     return column.nulls_last() if descending else column.nulls_first()
