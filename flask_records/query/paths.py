@@ -18,9 +18,6 @@ if t.TYPE_CHECKING:
     Criteria: t.TypeAlias = Callable[[t.Any], Sequence[t.Any]]
     """Returns the conditions on an alias of a related model."""
 
-KEY_NAMES: t.Final = "records_key_names"
-"""The key in the ``info`` of a relationship for the names of its keys."""
-
 MAX_STEPS: t.Final = 3
 """The number of relationships in a path."""
 
@@ -147,17 +144,11 @@ def has_single_key(relationship: Relationship) -> bool:
 
 
 def key_names(relationship: Relationship) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of the fields of both ends that join them, found once."""
-    names = relationship.info.get(KEY_NAMES)
-
-    if names is None:
-        own = relationship.local_columns
-        pairs = t.cast("t.Any", relationship.secondary_synchronize_pairs)
-        others = [pair[0] for pair in pairs] if pairs else relationship.remote_side
-        names = _names(relationship.parent, own), _names(relationship.mapper, others)
-        relationship.info[KEY_NAMES] = names
-
-    return t.cast("tuple[frozenset[str], frozenset[str]]", names)
+    """Return the names of the fields of both ends that join them."""
+    own = relationship.local_columns
+    pairs = t.cast("t.Any", relationship.secondary_synchronize_pairs)
+    others = [pair[0] for pair in pairs] if pairs else relationship.remote_side
+    return _names(relationship.parent, own), _names(relationship.mapper, others)
 
 
 def split_paths(names: Sequence[str]) -> dict[str, list[str]]:

@@ -82,18 +82,11 @@ class Scope:
         return self.fields.names - self.names
 
     def at(self, path: str) -> Scope:
-        """Return the scope at the end of a path, the same one each time.
+        """Return the scope at the end of a path.
 
         :param path: The path with a dot at its end.
         """
-        if path not in self._at_paths:
-            self._at_paths[path] = replace(self, path=path)
-
-        return self._at_paths[path]
-
-    @cached_property
-    def _at_paths(self) -> dict[str, Scope]:
-        return {}
+        return replace(self, path=path)
 
     @cached_property
     def plain(self) -> frozenset[str]:
