@@ -6,7 +6,7 @@ import base64
 import datetime as dt
 import typing as t
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from urllib.parse import quote, unquote
 
@@ -81,14 +81,8 @@ class Field:
     conversion: Conversion
     """The way from values on the wire to values of the column."""
 
-    is_writable: bool = False
-    """``True`` if bodies may name the field."""
-
     is_counted: bool = False
     """``True`` for a primary key that the database counts up."""
-
-    is_required: bool = False
-    """``True`` if a new record needs a value."""
 
     is_nullable: bool = True
     """``True`` if the column may be null."""
@@ -101,10 +95,10 @@ class Field:
     comparator of the application.
     """
 
-    @cached_property
-    def is_bindable(self) -> bool:
-        """``True`` if the SQL of a comparison is the same for all values but null."""
-        return self.is_usual and not self.conversion.is_foreign
+    @property
+    def is_required(self) -> bool:
+        """``True`` if a new record needs a value, for a field that bodies may name."""
+        return not (self.is_nullable or self.has_default)
 
     def at(self, entity: t.Any) -> t.Any:
         """Return the expression that is filtered and sorted on an alias of the model.
@@ -117,27 +111,19 @@ class Field:
 
         :raises BadRequest: It can't be cast. The message names the field and the value.
         """
+        conversion, read = self.conversion, value
+
+        if isinstance(value, str) and conversion.reads_json:
+            is_null = value in conversion.null_texts
+            read = None if is_null else of_json_text(value)
+
         try:
-            result = self._cast_in_query(value)
+            return cast(conversion, read)
         except ValueError as error:
             raise BadRequest(
                 f"'{self.name}' can't be {shown(value)}, which {error}.",
                 errors={self.name: Problem.of(error)},
             ) from error
-
-        if self.conversion.is_foreign and result is not None:
-            return sa.cast(sa.literal(result, sa.Text), self.column.type)
-
-        return result
-
-    def _cast_in_query(self, value: t.Any) -> t.Any:
-        conversion = self.conversion
-
-        if isinstance(value, str) and conversion.reads_json:
-            is_null = value in conversion.null_texts
-            value = None if is_null else of_json_text(value)
-
-        return cast(conversion, value)
 
     @cached_property
     def stored(self) -> Cast:
@@ -194,11 +180,12 @@ class CompositeField(Field):
 
 def _cast_parts(parts: Sequence[Field], value: t.Any) -> tuple[t.Any, ...]:
     """Return the values of an identifier: text, or a list of its parts."""
-    is_text, values = isinstance(value, str), []
-    items = map(unquote, value.split(SEPARATOR)) if is_text else value
-    items = list(items) if is_text or isinstance(items, (list, tuple)) else []
+    items, values = value, []
 
-    if len(items) == len(parts):
+    if isinstance(value, str):
+        items = [unquote(each) for each in value.split(SEPARATOR)]
+
+    if isinstance(items, (list, tuple)) and len(items) == len(parts):
         pairs = zip(parts, items, strict=True)
         values = [cast(part.conversion, item) for part, item in pairs]
 
@@ -223,7 +210,7 @@ def fields_of(
     :param options: The options of the service. The name of the identifier field is
         known, and may begin with an underscore.
     :param dialect: The dialect of the database, if it is known.
-    :raises ValueError: A column or a hybrid property can't be shown.
+    :raises ValueError: A column or a hybrid property has no form on the wire.
     """
     for name in values_of(mapper):
         if name.startswith("_") and name != options.id:
@@ -231,7 +218,7 @@ def fields_of(
 
         try:
             yield _field(mapper, name, options, dialect)
-        except FormlessError:
+        except ValueError:
             if name not in options.hidden:
                 raise
 
@@ -246,17 +233,16 @@ def values_of(mapper: orm.Mapper[t.Any]) -> Sequence[str]:
     return [*mapper.column_attrs.keys(), *hybrids]
 
 
-class FormlessError(ValueError):
-    """A column or a hybrid property has no form on the wire."""
-
-
 def _field(
     mapper: orm.Mapper[t.Any],
     name: str,
     options: FieldOptions,
     dialect: sa.Dialect | None,
 ) -> Field:
-    """Return the field of a column, or of a column or hybrid property."""
+    """Return the field of a column, or of a column or hybrid property.
+
+    :raises ValueError: It has no form on the wire.
+    """
     prop = mapper.column_attrs.get(name)
     expression = getattr(mapper.class_, name) if prop else _hybrid(mapper, name)
     type_ = expression.type
@@ -267,7 +253,7 @@ def _field(
         conversion = converted(conversion or OPAQUE, converter)
     elif conversion is None:
         names = {"model": mapper.class_.__name__, "name": name, "type": type_}
-        raise FormlessError(NO_FORM.format(**names, class_=type(type_).__name__))
+        raise ValueError(NO_FORM.format(**names, class_=type(type_).__name__))
 
     selected = conversion.selected(name, expression)
 
@@ -275,29 +261,19 @@ def _field(
         return Field(name, expression, sa.label(name, selected), conversion)
 
     column = prop.columns[0]
-    field = Field(
+    return Field(
         *(name, expression, selected, conversion),
         is_counted=any(map(_is_counted, prop.columns)),
+        is_nullable=not isinstance(column, sa.Column) or bool(column.nullable),
+        has_default=isinstance(column, sa.Column) and _has_default(mapper, column),
         is_usual=not _has_comparator(prop, type_),
-    )
-
-    if not isinstance(column, sa.Column):
-        return field
-
-    is_kept, has_default = _is_kept(mapper, column), _has_default(mapper, column)
-    return replace(
-        field,
-        is_writable=not is_kept,
-        is_required=not (column.nullable or has_default or is_kept),
-        is_nullable=bool(column.nullable),
-        has_default=has_default,
     )
 
 
 def _hybrid(mapper: orm.Mapper[t.Any], name: str) -> t.Any:
     """Return the expression of a hybrid property.
 
-    :raises FormlessError: It has none, or a comparator of its own, without a type.
+    :raises ValueError: It has none, or a comparator of its own, without a type.
     """
     try:
         expression = getattr(mapper.class_, name)
@@ -305,7 +281,7 @@ def _hybrid(mapper: orm.Mapper[t.Any], name: str) -> t.Any:
         _ = sa.label(name, expression), expression.type
     except Exception as error:
         names = {"model": mapper.class_.__name__, "name": name}
-        raise FormlessError(NO_EXPRESSION.format(**names)) from error
+        raise ValueError(NO_EXPRESSION.format(**names)) from error
 
     return expression
 
@@ -320,7 +296,7 @@ def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:
     )
 
 
-def _is_kept(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
+def is_kept(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
     """Return ``True`` for a column that the mapper or the database writes."""
     identity = column.identity
     return (
@@ -337,7 +313,9 @@ def _has_default(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
         or column.server_default is not None
         # MariaDB may count up a column that is no primary key.
         or column.autoincrement is True
-        or (column.primary_key and _is_generated(mapper, column))
+        or _is_counted(column)
+        # The key of a table of joined inheritance is that of the table it extends.
+        or (column.primary_key and bool(mapper.inherits and column.foreign_keys))
     )
 
 
@@ -350,9 +328,3 @@ def _is_counted(column: t.Any) -> bool:
     defaults += [getattr(default, "arg", None) for default in defaults]
     is_counter = any(isinstance(default, COUNTERS) for default in defaults)
     return is_counter or column.table.autoincrement_column is column
-
-
-def _is_generated(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
-    # The key of a table of joined inheritance is that of the table it extends.
-    is_inherited = mapper.inherits is not None and bool(column.foreign_keys)
-    return is_inherited or column.table.autoincrement_column is column

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .field import CompositeField, fields_of, values_of
+from .field import CompositeField, fields_of, is_kept, values_of
 from .paths import MAX_STEPS
 
 if t.TYPE_CHECKING:
@@ -120,7 +120,11 @@ class Fields:
         """The columns of tables by the names of their fields."""
         self.names = frozenset({id, *self.stored})
         """The names of all fields."""
-        self.writable = {field.name: field for field in mapped if field.is_writable}
+        self.writable = {
+            name: field
+            for name, field in self.stored.items()
+            if name in self.columns and not is_kept(self.mapper, self.columns[name])
+        }
         """The fields that bodies may name, by name."""
 
         self._at_paths: dict[tuple[str, Field], Field] = {}

@@ -27,6 +27,7 @@ from .operators import (
 )
 from .paths import SortPath
 from .readers import items_of
+from .values import is_json
 from .where import (
     conditions,
     ResolvedComparison,
@@ -230,7 +231,8 @@ class _Conditions:
     def _comparison(
         self, field: Field, operator: Operator, value: t.Any
     ) -> ResolvedComparison:
-        if operator.is_bound and value is not None and not field.conversion.is_compared:
+        # Each database has another idea of equal documents.
+        if operator.is_bound and value is not None and is_json(field.column.type):
             raise refused(field.name, problems.NULL_ONLY)
 
         self.values.append(value)

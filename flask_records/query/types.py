@@ -297,7 +297,6 @@ def _decorated(
     is_own = class_ is not python_type(impl)
     return replace(
         (conversion_of_class(class_) if is_own else None) or conversion,
-        is_compared=conversion.is_compared,
         compared_by_database=True,
         # The type makes its values of those that are selected.
         select=None,
@@ -339,13 +338,11 @@ SECONDS: t.Final[Schema] = {"type": "number", "description": "Seconds."}
 # The registry of OpenAPI has this name for times without a zone.
 TIME: t.Final = Conversion(casts.as_time, schema={**TEXT, "format": "time-local"})
 
-FOREIGN: t.Final = Conversion(
-    casts.as_foreign, is_foreign=True, compared_by_database=True
-)
+FOREIGN: t.Final = Conversion(casts.as_foreign, compared_by_database=True)
 """The conversion of a type whose text only the database can read."""
 
 DOCUMENT: t.Final = Conversion(
-    casts.as_json, is_ordered=False, is_sorted=False, is_compared=False, reads_json=True
+    casts.as_json, is_ordered=False, is_sorted=False, reads_json=True
 )
 """The conversion of JSON documents."""
 

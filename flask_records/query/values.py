@@ -48,16 +48,8 @@ class Conversion:
     is_sorted: bool = True
     """``True`` if records can be sorted by them."""
 
-    is_compared: bool = True
-    """``False`` if values are compared with null only, since each database has another
-    idea of equal ones.
-    """
-
     reads_json: bool = False
     """``True`` if text in a query is JSON text."""
-
-    is_foreign: bool = False
-    """``True`` for a type whose text only the database can read."""
 
     compared_by_database: bool = False
     """``True`` if only the database can compare values."""
@@ -245,7 +237,6 @@ def converted(conversion: Conversion, converter: Converter) -> Conversion:
         null_texts=conversion.null_texts,
         is_ordered=conversion.is_ordered,
         is_sorted=conversion.is_sorted,
-        is_compared=conversion.is_compared,
         compared_by_database=True,
         **form,
     )

@@ -35,7 +35,7 @@ class ResolvedComparison(t.NamedTuple):
     @property
     def is_bound(self) -> bool:
         """``True`` if the SQL is the same for all values but null."""
-        return self.operator.is_bound and self.field.is_bindable
+        return self.operator.is_bound and self.field.is_usual
 
 
 class ResolvedGroup(t.NamedTuple):
