@@ -109,10 +109,8 @@ def _whole_numbers(low: int, high: int) -> Conversion:
 
 def _integers(bits: int) -> Make:
     def make(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
-        if getattr(type_, "unsigned", False):
-            return _whole_numbers(0, 2**bits - 1)
-
-        return _whole_numbers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        low = 0 if getattr(type_, "unsigned", False) else -(2 ** (bits - 1))
+        return _whole_numbers(low, low + 2**bits - 1)
 
     return make
 
@@ -121,18 +119,6 @@ def _texts(type_: sa.String, dialect: sa.Dialect | None) -> Conversion:
     check = _at_most(type_.length, "characters")
     schema = TEXT if type_.length is None else {**TEXT, "maxLength": type_.length}
     return Conversion(casts.as_text, check, is_text=True, null_texts=(), schema=schema)
-
-
-def _texts_of_postgresql(type_: sa.String, dialect: sa.Dialect | None) -> Conversion:
-    def cast_text(value: t.Any) -> str:
-        text = casts.as_text(value)
-
-        if "\0" in text:
-            raise ValueError(problems.NUL)
-
-        return text
-
-    return replace(_texts(type_, dialect), cast=cast_text)
 
 
 def _enums(type_: sa.Enum, dialect: sa.Dialect | None) -> Conversion:
@@ -408,7 +394,6 @@ OF_MARIADB: t.Final[Mapping[TypeKey, Row]] = {sa.Numeric: _numerics_of_mariadb}
 
 BY_DATABASE: t.Final[Mapping[str, Mapping[TypeKey, Row]]] = {
     "sqlite": {sa.Numeric: _numerics_of_sqlite},
-    "postgresql": {sa.String: _texts_of_postgresql},
     "mariadb": OF_MARIADB,
     "mysql": OF_MARIADB,
 }
@@ -426,7 +411,5 @@ PYTHON_TYPES: t.Final[Mapping[type[t.Any], TypeEngine[t.Any]]] = {
     dt.timedelta: sa.Interval(),
     uuid.UUID: sa.Uuid(),
     bytes: sa.LargeBinary(),
-    list: sa.JSON(),
-    dict: sa.JSON(),
 }
 """The types of columns for the values of Python types."""
