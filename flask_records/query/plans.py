@@ -176,18 +176,19 @@ class Plans:
         *,
         locking: bool = False,
     ) -> Plan:
-        """Return the plan that reads the records of a query.
+        """Return the plan that reads the records of a query, or its groups.
 
         :param query: The query. Its limit does not count.
         :param limit: The largest number of records, or ``None`` for all.
         :param locking: Let nobody else write the records until the commit.
         """
-        cut = limit is not None, bool(query.skip)
-
-        if query.groups is not None:
-            return self._groups(query.groups, query, limit, cut)
+        cut, groups = (limit is not None, bool(query.skip)), query.groups
 
         def build() -> Select:
+            if groups is not None:
+                sort = order(groups.sort, (), nulls=self._has_great_nulls)
+                return _part(self._grouped(groups, query).order_by(*sort), *cut)
+
             if not (self._skips_keys and all(cut)):
                 every = sa.select(*selection.columns).where(*conditions(query))
                 page = self._cut(query, every, *cut)
@@ -199,7 +200,7 @@ class Plans:
             statement = statement.where(_as_one(key).in_(self._cut(query, keys, *cut)))
             return statement.order_by(*self._order(query))
 
-        key = ("page", query.sort, locking, *cut)
+        key = ("page", groups or query.sort, locking, *cut)
         parameters = {LIMIT: limit, SKIP: query.skip}
         return self._plan(key, build, parameters, query, selection)
 
@@ -216,23 +217,6 @@ class Plans:
             return counted.select_from(self._grouped(groups, query).subquery())
 
         return self._cache.plan(("count", groups), build, {}, query)
-
-    def _groups(
-        self,
-        groups: Groups,
-        query: ResolvedQuery,
-        limit: int | None,
-        cut: tuple[bool, bool],
-    ) -> Plan:
-        """Return the plan that reads the groups of a query."""
-
-        def build() -> Select:
-            has_nulls = self._has_great_nulls
-            sort = order(groups.sort, (), nulls=has_nulls)
-            return _part(self._grouped(groups, query).order_by(*sort), *cut)
-
-        parameters = {LIMIT: limit, SKIP: query.skip}
-        return self._cache.plan(("groups", groups, *cut), build, parameters, query)
 
     def _grouped(self, groups: Groups, query: ResolvedQuery) -> Select:
         columns = (*groups.keys, *groups.aggregates)
