@@ -79,7 +79,10 @@ BAD_PATTERN: t.Final = Problem("is not a regular expression of the database", "p
 NO_PATTERN: t.Final = Problem("is not a regular expression", "pattern")
 INCOMPARABLE: t.Final = Problem("can't be sorted or compared", "incomparable")
 NULL_ONLY: t.Final = Problem("can be compared with null only", "incomparable")
-NOT_IN_QUERIES: t.Final = Problem("can't be filtered or sorted by", "incomparable")
+SEVERAL: t.Final = Problem("can't be sorted by: a record has several", "incomparable")
+SOMETIMES_HIDDEN: t.Final = Problem(
+    "is not visible in every record, so that it can't be sorted by", "incomparable"
+)
 NOT_GROUPED: t.Final = Problem("has no groups or sums", "incomparable")
 NO_SUCH_VALUE: t.Final = Problem("has no such value", "incomparable")
 NO_UNIT: t.Final = Problem("is grouped by neither day nor month", "operator")

@@ -7,7 +7,7 @@ import typing as t
 from dataclasses import dataclass, fields
 from itertools import islice
 
-from flask import current_app
+from flask import current_app, has_app_context
 
 from ..errors import BadRequest
 from ..problems import AND_MORE
@@ -156,11 +156,8 @@ def init_app(app: Flask) -> None:
 
 def current_bounds() -> Bounds:
     """Return the bounds of the current application, or the defaults."""
-    try:
-        return t.cast(Bounds, current_app.extensions.get(EXTENSION, DEFAULTS))
-    except RuntimeError:
-        # There is no current application.
-        return DEFAULTS
+    extensions = current_app.extensions if has_app_context() else {}
+    return t.cast(Bounds, extensions.get(EXTENSION, DEFAULTS))
 
 
 def shortened(text: str) -> str:

@@ -215,23 +215,15 @@ class Fields:
 
         :raises ValueError: There is no primary key or unique index of its column alone.
         """
-        name, model, keys = self.id.name, self.model.__name__, self._key_names()
+        name, model = self.id.name, self.model.__name__
 
-        if keys == [name] or self.is_unique(name):
-            return
-
-        if len(keys) > 1 and name == COMPOSITE:
+        if self._key_names() != [name] and not self.is_unique(name):
             raise ValueError(
-                f"'{model}' has a primary key of several columns, and '{name}' is one"
-                " of its fields. Name the identifier otherwise:"
-                f" SQLAlchemyService({model}, id='_id')."
+                f"'{model}.{name}' identifies no record, as it is not unique. Give its"
+                " column a unique index, 'mapped_column(unique=True)', leave 'id' out"
+                " for the primary key, or name a primary key of several columns"
+                f" otherwise: SQLAlchemyService({model}, id='_id')."
             )
-
-        raise ValueError(
-            f"'{model}.{name}' identifies no record, as it is not unique. Give its"
-            f" column a unique index, 'mapped_column(unique=True)', or leave 'id'"
-            " out for the primary key."
-        )
 
     def _key_names(self) -> list[str]:
         """Return the names of the fields of the primary key."""

@@ -170,12 +170,9 @@ def condition_of(answer: t.Any, rule: str) -> Record | None:
     if answer is False or answer is None:
         return t.cast("Record", NO_RECORD)
 
-    if not isinstance(answer, Mapping):
-        name = type(answer).__name__
-        raise TypeError(WRONG_ANSWER.format(rule=rule, answer=f"a value of {name}"))
-
-    if not answer:
-        raise TypeError(WRONG_ANSWER.format(rule=rule, answer="an empty query"))
+    if not answer or not isinstance(answer, Mapping):
+        wrong = f"a value of {type(answer).__name__} without conditions"
+        raise TypeError(WRONG_ANSWER.format(rule=rule, answer=wrong))
 
     return t.cast("Record", answer)
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from .. import problems
-from ..errors import BadRequest
 from .bounds import refused
 from .plans import Selection
 from .rules import NO_RECORD
@@ -121,10 +120,9 @@ class Scope:
         field = self[name]
 
         if not field.conversion.is_ordered:
-            if field.conversion.is_sorted:
-                raise refused(field.name, problems.SORTED_ONLY)
-
-            raise _unordered(field.name)
+            is_sorted = field.conversion.is_sorted
+            problem = problems.SORTED_ONLY if is_sorted else problems.INCOMPARABLE
+            raise refused(field.name, problem)
 
         return field
 
@@ -138,14 +136,10 @@ class Scope:
         fields = getattr(field, "parts", (field,))
 
         if not all([each.conversion.is_sorted for each in fields]):
-            raise _unordered(field.name)
+            raise refused(field.name, problems.INCOMPARABLE)
 
         if name in self.shown_if:
-            raise BadRequest(
-                f"'{field.name}' is not visible in every record, so that it can't be"
-                " sorted by.",
-                errors={field.name: problems.NOT_IN_QUERIES},
-            )
+            raise refused(field.name, problems.SOMETIMES_HIDDEN)
 
         return fields
 
@@ -189,7 +183,3 @@ def _writable(fields: Fields) -> frozenset[str]:
             if name not in options.readonly and not (counts and field.is_counted)
         ]
     )
-
-
-def _unordered(name: str) -> BadRequest:
-    return BadRequest(f"'{name}' has no order.", errors={name: problems.INCOMPARABLE})

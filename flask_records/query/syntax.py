@@ -171,7 +171,7 @@ class _Conditions:
             return [self._term(name, "$eq", value)]
 
         if not value:
-            raise _misused(name, "an empty object", problems.EMPTY_OPERATOR)
+            raise refused(name, problems.EMPTY_OPERATOR)
 
         return [self._compare(name, item, value, depth) for item in value]
 
@@ -179,8 +179,9 @@ class _Conditions:
         value = place[operator]
 
         if not operator.startswith("$"):
-            text = f"an object: '{shortened(operator)}' is not an operator"
-            raise _misused(name, text, problems.OBJECT_OPERATOR)
+            name, problem = shortened(name), problems.OBJECT_OPERATOR
+            text = f"'{name}' {problem}: '{shortened(operator)}' is not an operator."
+            raise BadRequest(text, errors={name: problem})
 
         if operator == NOT and NOT in self._syntax.groups:
             terms = tuple(self._of_field(name, value, depth + 1))
@@ -257,12 +258,6 @@ def malformed(name: str, problem: Problem, data: t.Any = None) -> BadRequest:
     return BadRequest(f"{name} {problem}.", data=data, errors={name: problem})
 
 
-def _misused(name: str, text: str, problem: Problem) -> BadRequest:
-    """Return the error for what stands below the name of a field."""
-    name = shortened(name)
-    return BadRequest(f"'{name}' is compared with {text}.", errors={name: problem})
-
-
 def _count(name: str, value: t.Any) -> int | None:
     if value is None or value == "":
         return None
@@ -305,11 +300,7 @@ def _sorted_by(scope: Scope, paths: Paths, name: str) -> Sequence[Field | SortPa
     relationship, scope, _, rule, paths = related
 
     if relationship.uselist:
-        name = shortened(f"{scope.path}{rest}")
-        raise BadRequest(
-            f"'{name}' can't be sorted by: a record has several.",
-            errors={name: problems.NOT_IN_QUERIES},
-        )
+        raise refused(f"{scope.path}{rest}", problems.SEVERAL)
 
     criteria = partial(conditions, rule, is_literal=True) if rule.terms else None
     targets = _sorted_by(scope, paths, rest)
@@ -321,10 +312,7 @@ def is_descending(name: str, way: t.Any) -> bool:
 
     :raises BadRequest: It is neither that nor ``1``.
     """
-    if isinstance(way, bool) or not isinstance(way, (str, int)):
-        way = None
-
-    if way not in DIRECTIONS:
+    if type(way) not in (str, int) or way not in DIRECTIONS:
         name = shortened(name)
         raise BadRequest(
             f"$sort[{name}] takes 1 for ascending or -1 for descending.",

@@ -258,7 +258,9 @@ def test_field_that_not_all_records_show_does_not_sort(open_site):
 
     refused = site.call(ANN, "get", query)
 
-    assert refused.json["errors"] == {"secret": "can't be filtered or sorted by"}
+    assert refused.json["errors"] == {
+        "secret": "is not visible in every record, so that it can't be sorted by"
+    }
     assert site.call(ADMIN, "get", query).json["total"] == 1
 
 
