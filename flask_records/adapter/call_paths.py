@@ -146,8 +146,9 @@ def meets_related(
     if key is None:
         return False
 
-    other = getattr(relationship.mapper.class_, next(iter(others)))
-    where = other == key, *conditions(query, is_one=True, is_literal=True)
+    model = relationship.mapper.class_
+    other = getattr(model, next(iter(others)))
+    where = other == key, *conditions(query, model, is_one=True, is_literal=True)
 
     with Transaction(writes=False), served.database.reading() as reading:
         return bool(reading.rows(Plan(sa.select(sa.true()).where(*where), {})))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import typing as t
 from functools import cached_property
 from operator import itemgetter
+from types import SimpleNamespace
 
 import sqlalchemy as sa
 from sqlalchemy import ClauseElement, orm
@@ -174,7 +175,9 @@ class FastPath:
 
         def build_where() -> Statement:
             id = have_id([columns[field.name] for field in self._fields.identifying])
-            statement = build().where(*id, *conditions(query, columns=columns))
+            statement = build().where(
+                *id, *conditions(query, SimpleNamespace(**columns))
+            )
             return statement.returning(*self._returned(query.selected))
 
         values = id_parameters(identifier(self._fields, write.id)) | parameters

@@ -101,8 +101,8 @@ class Field:
         return not (self.is_nullable or self.has_default)
 
     def at(self, entity: t.Any) -> t.Any:
-        """Return the expression that is filtered and sorted on an alias of the model.
-        The name may be the end of a path.
+        """Return the expression that is filtered and sorted on the model, or on an
+        alias of it. The name may be the end of a path.
         """
         return getattr(entity, self.name.rpartition(".")[2])
 
@@ -162,7 +162,7 @@ class CompositeField(Field):
         )
 
     def at(self, entity: t.Any) -> t.Any:
-        """Return the fields on an alias of the model."""
+        """Return the fields on the model, or on an alias of it."""
         return sa.tuple_(*[part.at(entity) for part in self.parts])
 
     def text(self, record: dict[str, t.Any]) -> str | None:

@@ -74,14 +74,12 @@ class SortPath(t.NamedTuple):
     @property
     def column(self) -> t.Any:
         """The expression that is sorted by."""
-        return self._value_from(self.relationship.class_attribute)
+        return self.at(self.relationship.parent.class_)
 
     def at(self, entity: t.Any) -> t.Any:
-        """Return the expression on an alias of the model."""
-        return self._value_from(getattr(entity, self.relationship.key))
-
-    def _value_from(self, attribute: t.Any) -> t.Any:
+        """Return the expression on the model, or on an alias of it."""
         alias: t.Any = orm.aliased(self.relationship.mapper)
+        attribute = getattr(entity, self.relationship.key)
         rules = self.criteria(alias) if self.criteria else ()
         value = sa.select(self.target.at(alias)).where(attribute.of_type(alias), *rules)
         return value.limit(1).correlate_except(alias).scalar_subquery()
@@ -92,8 +90,7 @@ def meets(
 ) -> t.Any:
     """Return the condition that a related record meets others.
 
-    :param entity: The alias of the model that has the relationship, or ``None`` for the
-        model itself.
+    :param entity: The model that has the relationship, or an alias of it.
     :param criteria: Returns the others for an alias of the related model.
     :param is_one: ``True`` if the condition is decided for one record, not to find
         records by it. SQLite then would make a list of all related ones in vain.
@@ -102,9 +99,7 @@ def meets(
     terms, mapper = criteria(alias), relationship.mapper
 
     if not has_single_key(relationship) or (is_one and relationship.secondary is None):
-        own = relationship.class_attribute
-        attribute = own if entity is None else getattr(entity, relationship.key)
-        attribute = attribute.of_type(alias)
+        attribute = getattr(entity, relationship.key).of_type(alias)
         is_met = attribute.any if relationship.uselist else attribute.has
         return is_met(sa.and_(sa.true(), *terms))
 
@@ -173,7 +168,4 @@ def _names(mapper: orm.Mapper[t.Any], columns: t.Any) -> frozenset[str]:
 
 def _at(mapper: orm.Mapper[t.Any], entity: t.Any, column: t.Any) -> t.Any:
     """Return the attribute of a column."""
-    attribute = mapper.get_property_by_column(column)
-    return (
-        attribute.class_attribute if entity is None else getattr(entity, attribute.key)
-    )
+    return getattr(entity, mapper.get_property_by_column(column).key)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
+    from .plans import Selection
     from .where import ResolvedQuery
 
 MAX_STATEMENTS: t.Final = 256
@@ -49,24 +50,32 @@ class PlanCache:
 
     def plan(
         self,
-        key: Hashable | None,
+        key: Hashable,
         build: Callable[[], t.Any],
         parameters: t.Any,
         query: ResolvedQuery | None = None,
+        selection: Selection | None = None,
     ) -> Plan:
         """Return a plan, the statement of which is built if there is none.
 
-        :param key: The key of the statement without the conditions of the query.
-            ``None`` for a statement that is built for each call.
+        :param key: The key of the statement without the conditions of the query and
+            the columns.
         :param build: Returns the statement.
         :param query: The query with its conditions. Without a shape, its statement is
             built for each call.
+        :param selection: The columns that are selected, if a query may choose them.
         """
+        is_cached = True
+
         if query is not None:
             parameters.update(query.parameters())
-            key = None if key is None or not query.has_shape else (key, query.terms)
+            key, is_cached = (key, query.terms), query.has_shape
 
-        if key is None:
+        if selection is not None:
+            parameters.update(selection.parameters)
+            key, is_cached = (key, selection.key), is_cached and selection.has_shape
+
+        if not is_cached:
             return Plan(build(), parameters, NO_CACHE, query)
 
         plan = self._plans.get(key) or self._keep(key, build())

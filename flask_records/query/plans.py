@@ -85,28 +85,28 @@ class Selection:
         return tuple([(name, show) for name, show in shows if show is not None])
 
     @cached_property
-    def key(self) -> Hashable | None:
-        """The key of the columns in a cache. ``None`` if they depend on the values in
-        the conditions.
-        """
-        queries = [each.query for each in self.conditions]
-
-        if not all([query.has_shape for query in queries]):
-            return None
-
+    def key(self) -> Hashable:
+        """The key of the columns in a cache."""
         names = tuple([name for name, _ in self.links])
-        terms = tuple([query.terms for query in queries])
+        terms = tuple([each.query.terms for each in self.conditions])
         return self.fields, names, bool(self.primary_key), terms
 
-    @property
-    def columns(self) -> list[t.Any]:
-        """The columns of the fields, the links, the conditions and the primary key."""
-        return [
+    @cached_property
+    def has_shape(self) -> bool:
+        """``True`` if the columns depend on no values in the conditions."""
+        return all([each.query.has_shape for each in self.conditions])
+
+    def of(self, model: t.Any) -> Select:
+        """Return the statement of the columns of the fields, the links, the conditions
+        and the primary key.
+        """
+        conditions = enumerate(self.conditions)
+        return sa.select(
             *(field.selected for field in self.fields),
             *(column for _, column in self.links),
-            *(_condition(*each) for each in enumerate(self.conditions)),
+            *(_condition(model, *each) for each in conditions),
             *self.primary_key,
-        ]
+        )
 
     @cached_property
     def parameters(self) -> Mapping[str, t.Any]:
@@ -129,6 +129,7 @@ class Plans:
     def __init__(self, fields: Fields) -> None:
         name = "" if fields.dialect is None else fields.dialect.name
         self._fields = fields
+        self._model = fields.model
         self._cache = PlanCache()
         self._has_great_nulls = name == "postgresql"
         # SQLite reads a skipped record as a whole.
@@ -159,14 +160,13 @@ class Plans:
             parameters.update(extra.parameters)
 
         def build() -> Select:
-            where = *conditions(query, is_one=True), *self._is_id()
-            statement = sa.select(*selection.columns).where(*where).limit(1)
+            where = *conditions(query, self._model, is_one=True), *self._is_id()
+            statement = selection.of(self._model).where(*where).limit(1)
             statement = statement if column is None else statement.add_columns(column)
-            model = self._fields.model
-            return statement.with_for_update(of=model) if locking else statement
+            return statement.with_for_update(of=self._model) if locking else statement
 
         key = ("one", locking, column)
-        return self._plan(key, build, parameters, query, selection)
+        return self._cache.plan(key, build, parameters, query, selection)
 
     def page(
         self,
@@ -189,49 +189,52 @@ class Plans:
                 sort = order(groups.sort, (), nulls=self._has_great_nulls)
                 return _part(self._grouped(groups, query).order_by(*sort), *cut)
 
+            where, statement = conditions(query, self._model), selection.of(self._model)
+
             if not (self._skips_keys and all(cut)):
-                every = sa.select(*selection.columns).where(*conditions(query))
-                page = self._cut(query, every, *cut)
-                return page.with_for_update(of=self._fields.model) if locking else page
+                page = self._cut(query, statement.where(*where), *cut)
+                return page.with_for_update(of=self._model) if locking else page
 
             key = self._fields.primary_key
-            keys = sa.select(*key).where(*conditions(query)).correlate(None)
-            statement = sa.select(*selection.columns)
+            keys = sa.select(*key).where(*where).correlate(None)
             statement = statement.where(_as_one(key).in_(self._cut(query, keys, *cut)))
             return statement.order_by(*self._order(query))
 
         key = ("page", groups or query.sort, locking, *cut)
         parameters = {LIMIT: limit, SKIP: query.skip}
-        return self._plan(key, build, parameters, query, selection)
+        return self._cache.plan(key, build, parameters, query, selection)
 
     def count(self, query: ResolvedQuery) -> Plan:
         """Return the plan that counts the records of a query, or its groups."""
         groups = query.groups
 
         def build() -> Select:
-            counted, model = sa.select(sa.func.count()), self._fields.model
+            counted = sa.select(sa.func.count())
 
-            if groups is None:
-                return counted.select_from(model).where(*conditions(query))
+            if groups is not None:
+                return counted.select_from(self._grouped(groups, query).subquery())
 
-            return counted.select_from(self._grouped(groups, query).subquery())
+            where = conditions(query, self._model)
+            return counted.select_from(self._model).where(*where)
 
         return self._cache.plan(("count", groups), build, {}, query)
 
     def _grouped(self, groups: Groups, query: ResolvedQuery) -> Select:
         columns = (*groups.keys, *groups.aggregates)
         named = [each.selected.label(f"records_{i}") for i, each in enumerate(columns)]
-        statement = sa.select(*named).select_from(self._fields.model)
+        statement = sa.select(*named).select_from(self._model)
         keys = [key.column for key in groups.keys]
-        return statement.where(*conditions(query)).group_by(*keys)
+        return statement.where(*conditions(query, self._model)).group_by(*keys)
 
     def statement(self, query: ResolvedQuery) -> Select:
         """Return the statement of the records of a query with its values, for the
         application.
         """
         shown_if = {each.name: each.query for each in query.conditions}
-        columns = [_shown(field, shown_if.get(field.name)) for field in query.selected]
-        where = conditions(query, is_literal=True)
+        columns = [
+            self._shown(field, shown_if.get(field.name)) for field in query.selected
+        ]
+        where = conditions(query, self._model, is_literal=True)
         statement = sa.select(*columns).where(*where)
 
         if query.sort:
@@ -248,10 +251,10 @@ class Plans:
         def build() -> Select:
             key = _as_one(self._fields.primary_key)
             parameter = sa.bindparam(KEYS, type_=key.type, expanding=True)
-            statement = sa.select(*selection.columns).where(key.in_(parameter))
+            statement = selection.of(self._model).where(key.in_(parameter))
             return statement.with_for_update() if self._reads_the_past else statement
 
-        return self._plan(("keyed",), build, {KEYS: keys}, None, selection)
+        return self._cache.plan("keyed", build, {KEYS: keys}, None, selection)
 
     def instances(
         self, query: ResolvedQuery, limit: int | None, id: Sequence[t.Any] = ()
@@ -267,16 +270,12 @@ class Plans:
         cut = limit is not None, query.skip > 0 and not has_id
 
         def build() -> Select:
-            model = self._fields.model
-            statement = sa.select(model).where(*conditions(query, is_one=has_id))
-
-            if has_id:
-                statement = statement.where(*self._is_id())
-
+            where = conditions(query, self._model, is_one=has_id)
+            where += self._is_id() if has_id else []
             return (
-                self._cut(query, statement, *cut)
+                self._cut(query, sa.select(self._model).where(*where), *cut)
                 .options(orm.lazyload("*"))
-                .with_for_update(of=model)
+                .with_for_update(of=self._model)
                 .execution_options(populate_existing=True)
             )
 
@@ -284,19 +283,15 @@ class Plans:
         parameters = {**id_parameters(id), LIMIT: limit, SKIP: query.skip}
         return self._cache.plan(key, build, parameters, query)
 
-    def _plan(
-        self,
-        key: tuple[Hashable, ...],
-        build: Callable[[], Select],
-        parameters: dict[str, t.Any],
-        query: ResolvedQuery | None,
-        selection: Selection,
-    ) -> Plan:
-        """Return a plan that selects columns."""
-        selected = selection.key
-        key_of_all = None if selected is None else (*key, selected)
-        parameters.update(selection.parameters)
-        return self._cache.plan(key_of_all, build, parameters, query)
+    def _shown(self, field: Field, condition: ResolvedQuery | None) -> t.Any:
+        """Return the column of a field, which is null where a record does not show
+        it.
+        """
+        if condition is None:
+            return field.selected.label(field.name)
+
+        terms = conditions(condition, self._model, is_one=True, is_literal=True)
+        return sa.case((all_of(terms), field.selected)).label(field.name)
 
     def _is_id(self) -> list[t.Any]:
         return have_id([field.column for field in self._fields.identifying])
@@ -343,19 +338,10 @@ def _as_one(columns: Sequence[t.Any]) -> t.Any:
     return sa.tuple_(*columns) if len(columns) > 1 else columns[0]
 
 
-def _shown(field: Field, condition: ResolvedQuery | None) -> t.Any:
-    """Return the column of a field, which is null where a record does not show it."""
-    if condition is None:
-        return field.selected.label(field.name)
-
-    terms = conditions(condition, is_one=True, is_literal=True)
-    return sa.case((all_of(terms), field.selected)).label(field.name)
-
-
-def _condition(index: int, condition: FieldCondition) -> t.Any:
+def _condition(model: t.Any, index: int, condition: FieldCondition) -> t.Any:
     """Return the column that is true if a record meets a condition."""
     prefix = _prefix(index)
-    expression = all_of(conditions(condition.query, prefix=prefix, is_one=True))
+    expression = all_of(conditions(condition.query, model, prefix=prefix, is_one=True))
     return expression.label(f"records_shown_{index}")
 
 

@@ -151,9 +151,8 @@ def comparisons_of(terms: Sequence[Term]) -> Iterator[ResolvedComparison]:
 
 def conditions(
     query: ResolvedQuery,
-    entity: t.Any = None,
+    entity: t.Any,
     *,
-    columns: Mapping[str, t.Any] | None = None,
     prefix: str = PREFIX,
     is_one: bool = False,
     is_literal: bool = False,
@@ -161,47 +160,37 @@ def conditions(
     """Return the conditions of a query, all of which have to hold. Parameters stand for
     the values if the query has a shape.
 
-    :param entity: An alias of the model, or ``None`` for the model itself.
-    :param columns: The column of each field, by its name. The attributes of the model
-        by default.
+    :param entity: The model, an alias of it, or an object that has the columns of the
+        fields under their names.
     :param prefix: The beginning of the names of the parameters.
     :param is_one: ``True`` if the query is of one record.
     :param is_literal: ``True`` for the values, whatever shape the query has.
     """
     is_bound = query.has_shape and not is_literal
     values = iter(_parameters(query, prefix) if is_bound else query.values)
-    place = _Place(columns, entity, is_one)
-    return [_expression(term, values, place) for term in query.terms]
+    return _expressions(query.terms, entity, values, is_one)
 
 
-class _Place(t.NamedTuple):
-    """The place of the columns of conditions."""
-
-    columns: Mapping[str, t.Any] | None
-    entity: t.Any
-    is_one: bool
-
-    def column(self, field: Field) -> t.Any:
-        if self.columns is not None:
-            return self.columns[field.name]
-
-        return field.column if self.entity is None else field.at(self.entity)
+def _expressions(
+    terms: Sequence[Term], entity: t.Any, values: Iterator[t.Any], is_one: bool
+) -> list[Expression]:
+    return [_expression(term, entity, values, is_one) for term in terms]
 
 
-def _expression(term: Term, values: Iterator[t.Any], place: _Place) -> Expression:
+def _expression(
+    term: Term, entity: t.Any, values: Iterator[t.Any], is_one: bool
+) -> Expression:
     if isinstance(term, ResolvedComparison):
-        return term.operator.compare(place.column(term.field), next(values))
+        return term.operator.compare(term.field.at(entity), next(values))
 
     if isinstance(term, ResolvedGroup):
-        terms = [_expression(each, values, place) for each in term.terms]
+        terms = _expressions(term.terms, entity, values, is_one)
         return GROUPS[term.operator].in_sql(terms)
 
     def criteria(alias: t.Any) -> list[Expression]:
-        there = place._replace(entity=alias)
-        return [_expression(each, values, there) for each in term.terms]
+        return _expressions(term.terms, alias, values, is_one)
 
-    relationship, is_one = term.relationship, place.is_one
-    condition = meets(relationship, place.entity, criteria, is_one=is_one)
+    condition = meets(term.relationship, entity, criteria, is_one=is_one)
     return t.cast("Expression", condition)
 
 
