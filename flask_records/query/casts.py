@@ -15,6 +15,7 @@ import typing as t
 import uuid
 from collections.abc import Callable, Mapping, Sequence, Set
 from decimal import Decimal, InvalidOperation
+from functools import partial
 
 from werkzeug.datastructures import FileStorage
 
@@ -142,7 +143,7 @@ def as_naive_moment(value: t.Any) -> dt.datetime:
     elif isinstance(value, str) and not MILLISECONDS.fullmatch(value):
         moment = _parsed(dt.datetime.fromisoformat, value, problems.NO_MOMENT)
     else:
-        moment = _from_milliseconds(value)
+        moment = _parsed(_from_milliseconds, value, problems.NO_MOMENT)
 
     if moment.tzinfo is None:
         return moment
@@ -154,10 +155,7 @@ def as_naive_moment(value: t.Any) -> dt.datetime:
 
 
 def _from_milliseconds(value: t.Any) -> dt.datetime:
-    try:
-        return EPOCH + dt.timedelta(milliseconds=as_float(value))
-    except (ValueError, OverflowError):
-        raise ValueError(problems.NO_MOMENT) from None
+    return EPOCH + dt.timedelta(milliseconds=as_float(value))
 
 
 def moment_text(value: dt.datetime) -> str:
@@ -220,10 +218,10 @@ def as_interval(value: t.Any) -> dt.timedelta:
     if isinstance(value, dt.timedelta):
         return value
 
-    try:
-        return dt.timedelta(seconds=as_float(value))
-    except (ValueError, OverflowError):
-        raise ValueError(problems.NO_INTERVAL) from None
+    def seconds(number: t.Any) -> dt.timedelta:
+        return dt.timedelta(seconds=as_float(number))
+
+    return _parsed(seconds, value, problems.NO_INTERVAL)
 
 
 def as_uuid(value: t.Any) -> uuid.UUID:
@@ -249,10 +247,7 @@ def as_bytes(value: t.Any) -> bytes:
     if not isinstance(value, str):
         raise ValueError(problems.NO_BASE64)
 
-    try:
-        return base64.b64decode(value, validate=True)
-    except ValueError:
-        raise ValueError(problems.NO_BASE64) from None
+    return _parsed(partial(base64.b64decode, validate=True), value, problems.NO_BASE64)
 
 
 def as_json(value: t.Any) -> t.Any:
@@ -316,8 +311,10 @@ def as_foreign(value: t.Any) -> str:
     return as_text(str(value) if is_typed else value)
 
 
-def _parsed(parse: Callable[[str], T], value: str, otherwise: problems.Problem) -> T:
+def _parsed(
+    parse: Callable[[t.Any], T], value: t.Any, otherwise: problems.Problem
+) -> T:
     try:
         return parse(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(otherwise) from None

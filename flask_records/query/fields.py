@@ -55,8 +55,9 @@ class FieldOptions:
         """Return ``True`` for a field that clients may know of."""
         return self.listed is None or name in self.listed or name == self.id
 
-    def named(self) -> Iterable[tuple[str, Iterable[str]]]:
+    def named(self) -> Iterable[tuple[str, Iterable[t.Any]]]:
         """Yield the options that name fields, with the names."""
+        yield "id", [self.id]
         yield "hidden", self.hidden
         yield "readonly", self.readonly
         yield "write_once", self.write_once
@@ -167,24 +168,18 @@ class Fields:
 
         :raises ValueError: There is one.
         """
-        values = values_of(self.mapper)
-
-        if self.composite is None and self.options.id not in self.stored:
-            raise self._unknown("id", str(self.options.id))
+        known = {"id": [self.composite.name] if self.composite else []}
+        # A value without a form on the wire is hidden from everybody.
+        known["hidden"] = [*values_of(self.mapper)]
 
         for option, names in self.options.named():
             for name in names:
-                # A value without a form on the wire is hidden from everybody.
-                is_formless = option == "hidden" and name in values
-
-                if name not in self.stored and not is_formless:
-                    raise self._unknown(option, name)
-
-    def _unknown(self, option: str, name: str) -> ValueError:
-        return ValueError(
-            f"'{option}' names '{name}', which is not a field of"
-            f" '{self.model.__name__}'. Its fields are: {', '.join(self.stored)}."
-        )
+                if name not in self.stored and name not in known.get(option, ()):
+                    raise ValueError(
+                        f"'{option}' names '{name}', which is not a field of"
+                        f" '{self.model.__name__}'. Its fields are:"
+                        f" {', '.join(self.stored)}."
+                    )
 
     def _table_columns(self) -> dict[str, sa.Column[t.Any]]:
         columns = {prop.key: prop.columns[0] for prop in self.mapper.column_attrs}

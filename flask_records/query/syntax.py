@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import typing as t
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from .. import problems
@@ -77,7 +78,7 @@ def resolve(
     if not query:
         return scope.everything
 
-    parsed = _Conditions(scope, syntax, paths, shown_if)
+    parsed = _Conditions(scope, syntax, paths, shown_if, [])
     sort = _sort(scope, paths, query.get("$sort"))
     paging = (*PAGING, POPULATE) if syntax.populates else PAGING
     terms = parsed.all_of(query, paging, 0)
@@ -92,21 +93,15 @@ def resolve(
     )
 
 
+@dataclass(eq=False)
 class _Conditions:
     """Parses conditions at any depth, and takes their values apart."""
 
-    def __init__(
-        self,
-        scope: Scope,
-        syntax: Syntax,
-        paths: Paths,
-        shown_if: Mapping[str, ResolvedQuery],
-    ) -> None:
-        self._scope = scope
-        self._syntax = syntax
-        self._paths = paths
-        self._shown_if = shown_if
-        self.values: list[t.Any] = []
+    scope: Scope
+    syntax: Syntax
+    paths: Paths
+    shown_if: Mapping[str, ResolvedQuery]
+    values: list[t.Any]
 
     def all_of(
         self, query: _Raw, paging: Collection[str], depth: int
@@ -120,7 +115,7 @@ class _Conditions:
                 related.setdefault(first, {})[rest] = value
             elif not name.startswith("$"):
                 terms += self._of_field(name, value, depth)
-            elif name in self._syntax.groups:
+            elif name in self.syntax.groups:
                 terms.append(self._group(name, value, depth + 1))
             elif name not in paging:
                 # The query around it may hold conditions that hooks have added.
@@ -134,19 +129,18 @@ class _Conditions:
 
         :param query: The conditions by the rests of their paths.
         """
-        related = self._paths.related(name)
+        related = self.paths.related(name)
         wrong = [rest for rest in query if related is None or rest.startswith("$")]
 
         if related is None or wrong:
-            unknown = f"{self._scope.path}{name}.{wrong[0]}"
+            unknown = f"{self.scope.path}{name}.{wrong[0]}"
             raise refused(unknown, problems.UNKNOWN_FIELD)
 
-        others = _Conditions(
-            related.scope, self._syntax, related.paths, related.shown_if
-        )
-        terms = others.all_of(query, (), depth + 1)
-        self.values += [*related.rule.values, *others.values]
-        return ResolvedPath(related.relationship, (*related.rule.terms, *terms))
+        relationship, scope, shown_if, rule, paths = related
+        self.values += rule.values
+        there = _Conditions(scope, self.syntax, paths, shown_if, self.values)
+        terms = there.all_of(query, (), depth + 1)
+        return ResolvedPath(relationship, (*rule.terms, *terms))
 
     def _group(self, name: str, value: t.Any, depth: int) -> ResolvedGroup:
         _check_depth(name, depth)
@@ -183,17 +177,17 @@ class _Conditions:
             text = f"'{name}' {problem}: '{shortened(operator)}' is not an operator."
             raise BadRequest(text, errors={name: problem})
 
-        if operator == NOT and NOT in self._syntax.groups:
+        if operator == NOT and NOT in self.syntax.groups:
             terms = tuple(self._of_field(name, value, depth + 1))
             return ResolvedGroup(NOT, (ResolvedGroup("$and", terms),))
 
-        if operator not in self._syntax.operators:
+        if operator not in self.syntax.operators:
             raise _unknown(operator, place)
 
         return self._term(name, operator, value)
 
     def _term(self, name: str, operator: str, value: t.Any) -> Term:
-        shown_if = self._shown_if.get(name)
+        shown_if = self.shown_if.get(name)
 
         if shown_if is None:
             return self._compared(name, operator, value)
@@ -204,7 +198,7 @@ class _Conditions:
         return ResolvedGroup("$and", (*shown_if.terms, compared))
 
     def _compared(self, name: str, operator_name: str, sent: t.Any) -> Term:
-        operator, scope = self._syntax.operators[operator_name], self._scope
+        operator, scope = self.syntax.operators[operator_name], self.scope
         field = scope.ordered(name) if operator.needs_order else scope[name]
         value = operator.read(field, sent)
 
