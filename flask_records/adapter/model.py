@@ -5,7 +5,6 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import starmap
 
 from ..context import Params
 from ..errors import BadRequest
@@ -16,7 +15,6 @@ from ..query.groups import is_grouping, resolve_groups
 from ..query.plans import Plans, Selection
 from ..query.rules import NO_RULES
 from ..query.syntax import resolve
-from ..query.where import FieldCondition
 from .bodies import Bodies
 from .call_paths import CallPaths
 from .database import Database
@@ -215,8 +213,8 @@ class ServedModel:
 
         if shown_if:
             names = {field.name for field in query.selected}
-            items = [each for each in shown_if.items() if each[0] in names]
-            query = replace(query, conditions=tuple(starmap(FieldCondition, items)))
+            shown = {name: shown_if[name] for name in shown_if if name in names}
+            query = replace(query, conditions=shown)
 
         links = (
             self.populate.links(query.populate, params, scope.plain)
@@ -280,7 +278,7 @@ class ServedModel:
     def conditions(
         self, queries: Mapping[str, Record], model: Model
     ) -> dict[str, ResolvedQuery]:
-        """Return the conditions of fields by their names.
+        """Return the conditions of fields, by their names.
 
         :param queries: The queries of the application by the names of the fields.
         :raises RuntimeError: A query does not fit the fields.
@@ -294,9 +292,9 @@ class ServedModel:
         if not written_if:
             return None
 
-        conditions = self.conditions(written_if, call.model).items()
+        conditions = self.conditions(written_if, call.model)
         # Who does not see a value must not find it out by guesses.
-        return Guards(tuple(starmap(FieldCondition, conditions)), scope.plain)
+        return Guards(conditions, scope.plain)
 
 
 class Model:

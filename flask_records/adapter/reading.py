@@ -120,8 +120,8 @@ class ResolvedCall(t.NamedTuple):
         for record, row in zip(records, rows, strict=True):
             beside = {name: record.pop(name) for name in self.beside}
             unseen = [
-                condition.name
-                for index, condition in enumerate(self.selection.conditions, start)
+                name
+                for index, name in enumerate(self.selection.conditions, start)
                 if not row[index]
             ]
             names = hidden.union(unseen) if unseen else hidden

@@ -21,7 +21,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from ..context import Params
-    from ..query.where import FieldCondition
+    from ..query.where import ResolvedQuery
     from ..typing import Record
     from .database import Rows
     from .fast_path import Write
@@ -103,8 +103,8 @@ class Guards(t.NamedTuple):
     before it is changed, and once it is created.
     """
 
-    conditions: tuple[FieldCondition, ...]
-    """The queries that a record has to meet."""
+    conditions: Mapping[str, ResolvedQuery]
+    """The queries that a record has to meet, by the names of the fields."""
 
     visible: Collection[str]
     """The fields that the client sees in all records, and may send back unchanged."""
@@ -123,7 +123,7 @@ class Guards(t.NamedTuple):
         rows = _read(write, instances, write.call._replace(selection=selection))
 
         for index, (body, row) in enumerate(zip(bodies, rows, strict=True)):
-            for (name, _), is_met in zip(self.conditions, row, strict=False):
+            for name, is_met in zip(self.conditions, row, strict=False):
                 if is_met or name not in body:
                     continue
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
 import sqlalchemy as sa
@@ -22,7 +22,7 @@ if t.TYPE_CHECKING:
     from .fields import Fields
     from .groups import Groups
     from .values import Cast
-    from .where import FieldCondition, ResolvedQuery
+    from .where import ResolvedQuery
 
     Select: t.TypeAlias = sa.Select[t.Any]
 
@@ -68,8 +68,10 @@ class Selection:
     primary_key: tuple[t.Any, ...] = ()
     """The columns of the primary key, where they are selected too."""
 
-    conditions: tuple[FieldCondition, ...] = ()
-    """The conditions of fields, each of which is selected as ``True`` if it is met."""
+    conditions: Mapping[str, ResolvedQuery] = field(default_factory=dict)
+    """The queries that a record has to meet to have fields, by the names of the fields.
+    Each is selected as ``True`` if it is met.
+    """
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -88,19 +90,19 @@ class Selection:
     def key(self) -> Hashable:
         """The key of the columns in a cache."""
         names = tuple([name for name, _ in self.links])
-        terms = tuple([each.query.terms for each in self.conditions])
+        terms = tuple([query.terms for query in self.conditions.values()])
         return self.fields, names, bool(self.primary_key), terms
 
     @cached_property
     def has_shape(self) -> bool:
         """``True`` if the columns depend on no values in the conditions."""
-        return all([each.query.has_shape for each in self.conditions])
+        return all([query.has_shape for query in self.conditions.values()])
 
     def of(self, model: t.Any) -> Select:
         """Return the statement of the columns of the fields, the links, the conditions
         and the primary key.
         """
-        conditions = enumerate(self.conditions)
+        conditions = enumerate(self.conditions.values())
         return sa.select(
             *(field.selected for field in self.fields),
             *(column for _, column in self.links),
@@ -113,8 +115,8 @@ class Selection:
         """The values in the conditions, by the names of their parameters."""
         parameters: dict[str, t.Any] = {}
 
-        for index, each in enumerate(self.conditions):
-            parameters |= each.query.parameters(_prefix(index))
+        for index, query in enumerate(self.conditions.values()):
+            parameters |= query.parameters(_prefix(index))
 
         return parameters
 
@@ -132,8 +134,6 @@ class Plans:
         self._model = fields.model
         self._cache = PlanCache()
         self._has_great_nulls = name == "postgresql"
-        # SQLite reads a skipped record as a whole.
-        self._skips_keys = name == "sqlite"
         # A transaction locks records as they are now, and reads them as they were when
         # it first read anything.
         self._reads_the_past = name in ("mysql", "mariadb")
@@ -189,16 +189,9 @@ class Plans:
                 sort = order(groups.sort, (), nulls=self._has_great_nulls)
                 return _part(self._grouped(groups, query).order_by(*sort), *cut)
 
-            where, statement = conditions(query, self._model), selection.of(self._model)
-
-            if not (self._skips_keys and all(cut)):
-                page = self._cut(query, statement.where(*where), *cut)
-                return page.with_for_update(of=self._model) if locking else page
-
-            key = self._fields.primary_key
-            keys = sa.select(*key).where(*where).correlate(None)
-            statement = statement.where(_as_one(key).in_(self._cut(query, keys, *cut)))
-            return statement.order_by(*self._order(query))
+            where = conditions(query, self._model)
+            page = self._cut(query, selection.of(self._model).where(*where), *cut)
+            return page.with_for_update(of=self._model) if locking else page
 
         key = ("page", groups or query.sort, locking, *cut)
         parameters = {LIMIT: limit, SKIP: query.skip}
@@ -230,10 +223,7 @@ class Plans:
         """Return the statement of the records of a query with its values, for the
         application.
         """
-        shown_if = {each.name: each.query for each in query.conditions}
-        columns = [
-            self._shown(field, shown_if.get(field.name)) for field in query.selected
-        ]
+        columns = [self._shown(each, query.conditions) for each in query.selected]
         where = conditions(query, self._model, is_literal=True)
         statement = sa.select(*columns).where(*where)
 
@@ -249,7 +239,8 @@ class Plans:
         """
 
         def build() -> Select:
-            key = _as_one(self._fields.primary_key)
+            columns = self._fields.primary_key
+            key = sa.tuple_(*columns) if len(columns) > 1 else columns[0]
             parameter = sa.bindparam(KEYS, type_=key.type, expanding=True)
             statement = selection.of(self._model).where(key.in_(parameter))
             return statement.with_for_update() if self._reads_the_past else statement
@@ -283,13 +274,14 @@ class Plans:
         parameters = {**id_parameters(id), LIMIT: limit, SKIP: query.skip}
         return self._cache.plan(key, build, parameters, query)
 
-    def _shown(self, field: Field, condition: ResolvedQuery | None) -> t.Any:
+    def _shown(self, field: Field, shown_if: Mapping[str, ResolvedQuery]) -> t.Any:
         """Return the column of a field, which is null where a record does not show
         it.
         """
-        if condition is None:
+        if field.name not in shown_if:
             return field.selected.label(field.name)
 
+        condition = shown_if[field.name]
         terms = conditions(condition, self._model, is_one=True, is_literal=True)
         return sa.case((all_of(terms), field.selected)).label(field.name)
 
@@ -333,15 +325,9 @@ def _part(statement: Select, has_limit: bool, has_skip: bool) -> Select:
     return statement.offset(_number(SKIP)) if has_skip else statement
 
 
-def _as_one(columns: Sequence[t.Any]) -> t.Any:
-    """Return the columns of a key as one expression."""
-    return sa.tuple_(*columns) if len(columns) > 1 else columns[0]
-
-
-def _condition(model: t.Any, index: int, condition: FieldCondition) -> t.Any:
+def _condition(model: t.Any, index: int, query: ResolvedQuery) -> t.Any:
     """Return the column that is true if a record meets a condition."""
-    prefix = _prefix(index)
-    expression = all_of(conditions(condition.query, model, prefix=prefix, is_one=True))
+    expression = all_of(conditions(query, model, prefix=_prefix(index), is_one=True))
     return expression.label(f"records_shown_{index}")
 
 

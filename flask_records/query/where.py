@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import sqlalchemy as sa
@@ -86,8 +86,10 @@ class ResolvedQuery:
     groups: Groups | None = None
     """The groups of the records, whose values are read in their place."""
 
-    conditions: tuple[FieldCondition, ...] = ()
-    """The selected fields that a record has only if it meets another query."""
+    conditions: Mapping[str, ResolvedQuery] = field(default_factory=dict)
+    """The queries that a record has to meet to have selected fields, by the names of
+    the fields.
+    """
 
     def within(self, rule: ResolvedQuery) -> ResolvedQuery:
         """Return a query whose records meet the conditions of another one, too."""
@@ -128,16 +130,6 @@ class ResolvedQuery:
             for index, value in enumerate(self.values)
             if value is not None
         }
-
-
-class FieldCondition(t.NamedTuple):
-    """A field, and the query that a record has to meet to have it."""
-
-    name: str
-    """The name of the field."""
-
-    query: ResolvedQuery
-    """The query."""
 
 
 def comparisons_of(terms: Sequence[Term]) -> Iterator[ResolvedComparison]:
@@ -196,10 +188,10 @@ def _expression(
 
 def _parameters(query: ResolvedQuery, prefix: str) -> Iterator[t.Any]:
     """Yield the parameters that stand for the values of a query."""
-    for index, (field, operator, is_null) in enumerate(query.comparisons):
-        name, type_ = f"{prefix}{index}", field.column.type
-        is_list = operator in LISTS
-        yield None if is_null else sa.bindparam(name, type_=type_, expanding=is_list)
+    for index, each in enumerate(query.comparisons):
+        name, type_ = f"{prefix}{index}", each.field.column.type
+        parameter = sa.bindparam(name, type_=type_, expanding=each.operator in LISTS)
+        yield None if each.is_null else parameter
 
 
 def order(
