@@ -107,7 +107,7 @@ class Bounds:
             nested = [value for value in values if isinstance(value, CONTAINERS)]
             parts += nested
 
-            if _is_list(part):
+            if not isinstance(part, dict) or is_indexed(part):
                 items += len(part)
                 conditions += len(nested) or 1
             else:
@@ -134,12 +134,11 @@ class Bounds:
         return BadRequest(f"A name has more than {self.name_length} characters.")
 
 
-def _is_list(part: t.Any) -> bool:
-    """Return ``True`` for a list, or a mapping of indices that stands for one."""
-    if not isinstance(part, dict):
-        return True
-
-    return bool(part) and all(map(INDEX.fullmatch, part))
+def is_indexed(value: Mapping[t.Any, t.Any]) -> bool:
+    """Return ``True`` for a mapping of indices, which stands for a list."""
+    return bool(value) and all(
+        [isinstance(key, str) and INDEX.fullmatch(key) for key in value]
+    )
 
 
 DEFAULTS: t.Final = Bounds()

@@ -78,21 +78,17 @@ def _unit(unit: str) -> Function:
     return Function(of, TIMES)
 
 
-def _itself(of: Callable[[t.Any], t.Any]) -> Callable[[t.Any, str], t.Any]:
-    return lambda column, dialect: of(column)
-
-
 def _show_own(field: Field, value: t.Any) -> t.Any:
     show = field.conversion.show
     return value if show is None else show(value)
 
 
 AGGREGATES: t.Final[Mapping[str, Function]] = {
-    "$count": Function(_itself(sa.func.count)),
+    "$count": Function(lambda column, dialect: sa.func.count(column)),
     "$sum": Function(_sum, NUMBERS, _show_sum),
     "$avg": Function(_average, NUMBERS),
-    "$min": Function(_itself(sa.func.min), ORDERED, _show_own),
-    "$max": Function(_itself(sa.func.max), ORDERED, _show_own),
+    "$min": Function(lambda column, dialect: sa.func.min(column), ORDERED, _show_own),
+    "$max": Function(lambda column, dialect: sa.func.max(column), ORDERED, _show_own),
 }
 """The functions, by the special parameters that name their fields."""
 
@@ -134,9 +130,8 @@ class GroupColumn(t.NamedTuple):
     @property
     def selected(self) -> t.Any:
         """The expression that is selected."""
-        select = self.field.conversion.select
-        is_own = self.function.show is _show_own and select is not None
-        return select(self.column) if is_own and select else self.column
+        select, is_own = self.field.conversion.select, self.function.show is _show_own
+        return select(self.column) if select and is_own else self.column
 
     def shown(self, value: t.Any) -> t.Any:
         """Return the value on the wire of a value that was selected."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 from ..errors import BadRequest
@@ -34,31 +35,26 @@ if t.TYPE_CHECKING:
     ]
 
 
+@dataclass(frozen=True, eq=False)
 class Matching:
-    """Decides which of some records meet queries, without asking the database.
+    """Decides which of some records meet queries, without asking the database."""
 
-    :param scope: The scope of the application.
-    :param syntax: The names that queries may use.
-    :param paths: The paths of the application.
-    :param records: The records, typed or as they are in JSON.
-    :param find_related: Returns ``True`` if the one record at the end of a relationship
-        meets a query, for a record that may have been removed, and ``None`` if that is
-        unknown.
+    scope: Scope
+    """The scope of the application."""
+
+    syntax: Syntax
+    """The names that queries may use."""
+
+    paths: Paths
+    """The paths of the application."""
+
+    records: Sequence[t.Any]
+    """The records, typed or as they are in JSON."""
+
+    find_related: FindRelated
+    """Returns ``True`` if the one record at the end of a relationship meets a query,
+    for a record that may have been removed, and ``None`` if that is unknown.
     """
-
-    def __init__(
-        self,
-        scope: Scope,
-        syntax: Syntax,
-        paths: Paths,
-        records: Sequence[t.Any],
-        find_related: FindRelated,
-    ) -> None:
-        self._scope = scope
-        self._syntax = syntax
-        self._paths = paths
-        self._records = records
-        self._find_related = find_related
 
     def test(self, query: Record) -> Callable[[int], bool | None]:
         """Return a function of the index of a record that returns ``True`` if the
@@ -67,17 +63,17 @@ class Matching:
 
         :raises BadRequest: The query is not understood.
         """
-        resolved = resolve(query, self._scope, self._syntax, self._paths)
+        resolved = resolve(query, self.scope, self.syntax, self.paths)
         values = iter(resolved.values)
         tests = [self._test(term, values) for term in resolved.terms]
-        return lambda index: every(test(self._records[index]) for test in tests)
+        return lambda index: every(test(self.records[index]) for test in tests)
 
     def _test(self, term: Term, values: Iterator[t.Any]) -> Test:
         if isinstance(term, ResolvedPath):
             number = len(list(comparisons_of(term.terms)))
             own = [next(values) for _ in range(number)]
             query = ResolvedQuery((), term.terms, own)
-            return partial(self._find_related, term.relationship, query)
+            return partial(self.find_related, term.relationship, query)
 
         if isinstance(term, ResolvedGroup):
             tests = [self._test(each, values) for each in term.terms]

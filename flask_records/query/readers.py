@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from .. import problems
 from ..errors import BadRequest
 from ..problems import Problem
-from .bounds import INDEX, refused
+from .bounds import is_indexed, refused
 from .field import Field, shown
 
 MAX_TEXT: t.Final = 200
@@ -30,14 +30,10 @@ def items_of(value: t.Any) -> list[t.Any] | None:
     if isinstance(value, (list, tuple)):
         return list(value)
 
-    if isinstance(value, Mapping) and value and all(map(_is_index, value)):
+    if isinstance(value, Mapping) and is_indexed(value):
         return [value[key] for key in sorted(value, key=int)]
 
     return None
-
-
-def _is_index(key: t.Any) -> bool:
-    return isinstance(key, str) and INDEX.fullmatch(key) is not None
 
 
 def one(field: Field, value: t.Any) -> t.Any:
