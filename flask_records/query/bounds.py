@@ -185,12 +185,10 @@ def refuse(problems: Mapping[str, Problem], part: str = "data") -> None:
 
     errors = dict(islice(problems.items(), MAX_ERRORS))
     shown = [f"'{name}' {problem}" for name, problem in errors.items()]
-    text, more = ", ".join(shown[:MAX_SHOWN]), len(shown) - MAX_SHOWN
+    text = ", ".join(shown[:MAX_SHOWN])
+    text += " and more" if len(shown) > MAX_SHOWN else ""
 
     if len(problems) > MAX_ERRORS:
         errors[MORE_ERRORS] = AND_MORE
-        text += " and more"
-    elif more > 0:
-        text += f" and {more} more"
 
     raise BadRequest(f"The {part} is not valid: {text}.", errors=errors)

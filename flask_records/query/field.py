@@ -6,8 +6,8 @@ import base64
 import datetime as dt
 import typing as t
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
 from urllib.parse import quote, unquote
 
 import sqlalchemy as sa
@@ -129,6 +129,16 @@ class Field:
     def stored(self) -> Cast:
         """Casts a value of a body, or raises :class:`ValueError` with the reason."""
         return cast_and_check(self.conversion)
+
+
+@lru_cache(maxsize=1000)
+def at_path(path: str, field: Field) -> Field:
+    """Return a field with the path to it in its name, the same one each time, as keys
+    of caches have it.
+
+    :param path: The path with a dot at its end, such as ``room.``.
+    """
+    return replace(field, name=f"{path}{field.name}")
 
 
 def shown(value: t.Any) -> str:

@@ -128,22 +128,8 @@ class Fields:
         }
         """The fields that bodies may name, by name."""
 
-        self._at_paths: dict[tuple[str, Field], Field] = {}
-
         if not is_composite:
             self._check_id()
-
-    def at_path(self, path: str, field: Field) -> Field:
-        """Return a field with the path to it in its name, the same one each time.
-
-        :param path: The path with a dot at its end, such as ``room.``.
-        """
-        key = path, field
-
-        if key not in self._at_paths:
-            self._at_paths.setdefault(key, replace(field, name=f"{path}{field.name}"))
-
-        return self._at_paths[key]
 
     def is_path(self, name: str) -> bool:
         """Return ``True`` for a path over relationships to a field of another model."""

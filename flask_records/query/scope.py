@@ -9,6 +9,7 @@ from functools import cached_property
 
 from .. import problems
 from .bounds import refused
+from .field import at_path
 from .plans import Selection
 from .rules import NO_RECORD
 from .where import ResolvedQuery
@@ -110,7 +111,7 @@ class Scope:
             raise refused(f"{self.path}{name}", problems.UNKNOWN_FIELD)
 
         field = self.fields.stored.get(name) or self.fields.id
-        return self.fields.at_path(self.path, field) if self.path else field
+        return at_path(self.path, field) if self.path else field
 
     def ordered(self, name: str) -> Field:
         """Return a field that can be compared with less and greater.

@@ -10,7 +10,7 @@ from ..context import CallState, names_of_bodies, NO_RESULT
 from ..errors import BadRequest, is_answer, MethodNotAllowed
 from ..globals import call_stack
 from ..names import EVENTS, MANY, method_named, METHODS, READS
-from ..query import names_in
+from ..query.rules import names_in
 from ..signals import call
 from ..transaction import Transaction
 from .results import private, records_of, selected, shown

@@ -10,17 +10,17 @@ from functools import cached_property
 from ..context import Params
 from ..errors import BadRequest, Forbidden, NotFound, RecordsError
 from ..names import READS
-from ..query import (
+from ..query.matching import key_of_query
+from ..query.rules import (
     both,
     condition_of,
     names_in,
     NO_RECORD,
     restrict,
     rule_of,
+    unknown_names,
     UserRule,
 )
-from ..query.matching import key_of_query
-from ..query.rules import unknown_names
 from .target import check_methods
 
 if t.TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flask_records import FlaskRecords, FromUser, Params, SQLAlchemyService
-from flask_records.query import UserRule
+from flask_records.query.rules import UserRule
 
 from ..databases import served
 from ..models import Message

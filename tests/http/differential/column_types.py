@@ -162,14 +162,6 @@ TYPES = {
         stored=lambda database, value: value,
         databases=["mariadb"],
     ),
-    'mysql.SET("red", "green")': foreign(
-        mysql.SET("red", "green"),
-        ["red", "red,green", ""],
-        ["blue", "green,red"],
-        "mariadb",
-        is_ordered=False,
-        takes_null=True,
-    ),
     'mysql.ENUM("red", "green")': replace(
         choices(mysql.ENUM("red", "green")), databases=["mariadb"]
     ),
