@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 from ..errors import NotFound
 from ..query.field import shown
@@ -146,7 +147,7 @@ def read_keyed(
     :raises BadRequest: A record is not found by its primary key any more.
     """
     fields, plans = call.model.fields, call.model.plans
-    selection = call.selection.keyed(fields.primary_key)
+    selection = replace(call.selection, primary_key=tuple(fields.primary_key))
     length = len(fields.primary_key)
     rows: dict[tuple[t.Any, ...], sa.Row[t.Any]] = {}
 

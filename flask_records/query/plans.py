@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 import sqlalchemy as sa
@@ -31,6 +31,11 @@ ID: t.Final = "records_id"
 KEYS: t.Final = "records_keys"
 LIMIT: t.Final = "records_limit"
 SKIP: t.Final = "records_skip"
+
+PARAMETERS: t.Final[Mapping[str, t.Any]] = {
+    name: sa.bindparam(name, type_=sa.BigInteger()) for name in (LIMIT, SKIP)
+}
+"""The parameters of numbers of records."""
 
 
 @dataclass(eq=False)
@@ -113,16 +118,11 @@ class Selection:
     @cached_property
     def parameters(self) -> Mapping[str, t.Any]:
         """The values in the conditions, by the names of their parameters."""
-        parameters: dict[str, t.Any] = {}
-
-        for index, query in enumerate(self.conditions.values()):
-            parameters |= query.parameters(_prefix(index))
-
-        return parameters
-
-    def keyed(self, primary_key: Sequence[t.Any]) -> Selection:
-        """Return the columns, and those of the primary key."""
-        return replace(self, primary_key=tuple(primary_key))
+        return {
+            name: value
+            for index, query in enumerate(self.conditions.values())
+            for name, value in query.parameters(_prefix(index)).items()
+        }
 
 
 class Plans:
@@ -186,8 +186,7 @@ class Plans:
 
         def build() -> Select:
             if groups is not None:
-                sort = order(groups.sort, (), nulls=self._has_great_nulls)
-                return _part(self._grouped(groups, query).order_by(*sort), *cut)
+                return self._cut(query, self._grouped(groups, query), *cut)
 
             where = conditions(query, self._model)
             page = self._cut(query, selection.of(self._model).where(*where), *cut)
@@ -289,6 +288,9 @@ class Plans:
         return have_id([field.column for field in self._fields.identifying])
 
     def _order(self, query: ResolvedQuery) -> list[t.Any]:
+        if query.groups is not None:
+            return order(query.groups.sort, (), nulls=self._has_great_nulls)
+
         primary_key = self._fields.primary_key
         return order(query.sort, primary_key, nulls=self._has_great_nulls)
 
@@ -296,7 +298,9 @@ class Plans:
         self, query: ResolvedQuery, statement: Select, has_limit: bool, has_skip: bool
     ) -> Select:
         """Return a part of the rows, in order."""
-        return _part(statement.order_by(*self._order(query)), has_limit, has_skip)
+        statement = statement.order_by(*self._order(query))
+        statement = statement.limit(PARAMETERS[LIMIT]) if has_limit else statement
+        return statement.offset(PARAMETERS[SKIP]) if has_skip else statement
 
 
 def have_id(columns: Sequence[t.Any]) -> list[t.Any]:
@@ -317,14 +321,6 @@ def _id_names(number: int) -> tuple[str, ...]:
     return tuple([f"{ID}_{index}" for index in range(number)])
 
 
-def _part(statement: Select, has_limit: bool, has_skip: bool) -> Select:
-    """Return a part of the rows of a statement."""
-    if has_limit:
-        statement = statement.limit(_number(LIMIT))
-
-    return statement.offset(_number(SKIP)) if has_skip else statement
-
-
 def _condition(model: t.Any, index: int, query: ResolvedQuery) -> t.Any:
     """Return the column that is true if a record meets a condition."""
     expression = all_of(conditions(query, model, prefix=_prefix(index), is_one=True))
@@ -334,7 +330,3 @@ def _condition(model: t.Any, index: int, query: ResolvedQuery) -> t.Any:
 def _prefix(index: int) -> str:
     """Return the beginning of the names of the parameters of a condition."""
     return f"records_shown_{index}_"
-
-
-def _number(name: str) -> t.Any:
-    return sa.bindparam(name, type_=sa.BigInteger())
