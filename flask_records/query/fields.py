@@ -168,11 +168,10 @@ class Fields:
                     )
 
     def _table_columns(self) -> dict[str, sa.Column[t.Any]]:
-        columns = {prop.key: prop.columns[0] for prop in self.mapper.column_attrs}
         return {
-            name: column
-            for name, column in columns.items()
-            if isinstance(column, sa.Column)
+            prop.key: prop.columns[0]
+            for prop in self.mapper.column_attrs
+            if isinstance(prop.columns[0], sa.Column)
         }
 
     def _composite(self, name: str, keys: list[str]) -> CompositeField:

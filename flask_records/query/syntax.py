@@ -257,7 +257,7 @@ def _count(name: str, value: t.Any) -> int | None:
         return None
 
     if isinstance(value, str) and COUNT.fullmatch(value):
-        return min(int(value), MAX_INTEGER)
+        value = int(value)
 
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return min(value, MAX_INTEGER)
