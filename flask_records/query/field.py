@@ -48,7 +48,7 @@ TEXTS: t.Final[dict[t.Any, Callable[[t.Any], str]]] = {
 OPAQUE: t.Final = Conversion(
     lambda value: value, is_ordered=False, is_sorted=False, null_texts=()
 )
-"""The conversion of a type that has no form on the wire without a converter."""
+"""The conversion of a type that has no form on the wire of its own."""
 
 NO_FORM: t.Final = """\
 '{model}.{name}' is of type {type!r}, which has no form on the wire. Give it one, \
@@ -159,13 +159,8 @@ class CompositeField(Field):
 
         :param name: Its name on the wire.
         """
-        conversion = Conversion(
-            partial(_cast_parts, parts),
-            null_texts=(),
-            is_ordered=False,
-            is_sorted=False,
-            schema={"type": "string"},
-        )
+        schema = {"type": "string"}
+        conversion = replace(OPAQUE, cast=partial(_cast_parts, parts), schema=schema)
         column = sa.tuple_(*[part.column for part in parts])
         return cls(
             name, column, None, conversion, is_nullable=False, parts=tuple(parts)

@@ -139,7 +139,7 @@ def _enums(type_: sa.Enum, dialect: sa.Dialect | None) -> Conversion:
         # MariaDB sorts them as they were declared, and compares their texts.
         is_ordered=False,
         # An enum goes over the wire as the text in the database.
-        select=_as_text,
+        select=lambda column: sa.type_coerce(column, sa.String()),
         schema={**TEXT, "enum": list(members)},
     )
 
@@ -154,10 +154,6 @@ def _members(type_: sa.Enum) -> dict[str, t.Any]:
         return {name: by_name[name] for name in type_.enums}
 
     return dict(zip(type_.enums, type_.enum_class, strict=False))
-
-
-def _as_text(column: t.Any) -> t.Any:
-    return sa.type_coerce(column, sa.String())
 
 
 def _as_shortest(column: t.Any) -> t.Any:
