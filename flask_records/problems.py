@@ -90,9 +90,7 @@ NOT_IN_GROUPS: t.Final = Problem("is not in the groups", "unknown_field")
 NOT_OF_GROUPS: t.Final = Problem("has no meaning for groups", "operator")
 CHANGED: t.Final = Problem("can't be changed", "read_only")
 UNHASHABLE: t.Final = Problem("can't be hashed", "invalid")
-SORTED_ONLY: t.Final = Problem(
-    "can be sorted, but not compared with less or greater", "incomparable"
-)
+UNORDERED: t.Final = Problem("can't be compared with less or greater", "incomparable")
 EMPTY_OPERATOR: t.Final = Problem("is compared with an empty object", "operator")
 OBJECT_OPERATOR: t.Final = Problem("is compared with an object", "operator")
 BAD_ORDER: t.Final = Problem("is sorted by neither 1 nor -1", "operator")

@@ -121,9 +121,7 @@ class Scope:
         field = self[name]
 
         if not field.conversion.is_ordered:
-            is_sorted = field.conversion.is_sorted
-            problem = problems.SORTED_ONLY if is_sorted else problems.INCOMPARABLE
-            raise refused(field.name, problem)
+            raise refused(field.name, problems.UNORDERED)
 
         return field
 
