@@ -16,6 +16,8 @@ from ..openapi.description import describe
 from ..openapi.document import REALTIME
 
 if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..authentication.oauth_settings import OAuthSettings
     from ..authentication.service import AuthenticationService
     from ..context import Params
@@ -51,7 +53,8 @@ def service_for(params: Params, path: str) -> Record:
         raise NotFound(f"There is no service '{path}' that you may use.")
 
     service = services[path]
-    readable = {n for n, each in services.items() if {*READS} & {*each.methods}}
+    readable = {n: e for n, e in services.items() if {*READS} & {*e.methods}}
+    references = _references(readable)
     schemas = service.schemas
     calls = {call.method: call for call in reversed(service.calls)}
     shown = {
@@ -62,12 +65,12 @@ def service_for(params: Params, path: str) -> Record:
             for name, each in schemas.relations.items()
             if each.path in readable
         },
-        "references": {n: p for n, p in service.references.items() if p in readable},
+        "references": references.get(path),
         "referrers": [
             {"path": name, "field": field}
-            for name, each in services.items()
-            if name in readable
-            for field in each.references_to(service)
+            for name, fields in references.items()
+            for field, to in fields.items()
+            if to == path
         ],
     }
     return {
@@ -82,6 +85,40 @@ def service_for(params: Params, path: str) -> Record:
         "maxPageSize": service.pages.max,
         "multi": [call.method for call in service.calls if call.is_many],
     }
+
+
+def _references(
+    services: Mapping[str, ServiceDescription],
+) -> dict[str, dict[str, str]]:
+    """Return the paths of the services to whose records foreign keys lead, by the paths
+    of the services that have these, and the names of their fields.
+    """
+    columns = {path: _columns(each) for path, each in services.items()}
+    # Of several services over a model, the first one counts.
+    identified = {
+        column: path
+        for path, each in reversed([*services.items()])
+        for column in columns[path].get(each.id, ())
+    }
+    return {
+        path: {
+            name: identified[key.column]
+            for name, mapped in fields.items()
+            for column in mapped
+            for key in column.foreign_keys
+            if key.column in identified
+        }
+        for path, fields in columns.items()
+    }
+
+
+def _columns(service: ServiceDescription) -> dict[str, list[t.Any]]:
+    """Return the columns of the fields that the caller sees, by the names of these."""
+    scope = service.service.capabilities.scope_for(service.params)
+    mapped = {
+        field.name: getattr(field.column, "property", None) for field in scope or ()
+    }
+    return {name: getattr(each, "columns", []) for name, each in mapped.items()}
 
 
 def entrance() -> Record:

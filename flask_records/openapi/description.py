@@ -18,7 +18,7 @@ from ..names import BODIES, EVENTS, MANY, method_named, METHODS, READS
 from ..pagination import Pagination
 from ..query.groups import PARAMETERS as GROUPING
 from ..query.operators import LIMIT, POPULATE, SELECT
-from .model_schemas import docstring, references, refers
+from .model_schemas import docstring
 from .schemas import CustomSchemas, page_of, schemas_of
 
 if t.TYPE_CHECKING:
@@ -183,25 +183,6 @@ class ServiceDescription:
         """
         record = self.schemas.record
         return {name: record if name in SENDERS else {} for name in self.event_names}
-
-    @property
-    def references(self) -> Mapping[str, str]:
-        """The paths of the services whose records fields identify, by the names of the
-        fields: those of foreign keys.
-        """
-        fields = self.schemas.record.get("properties", ())
-        return {} if self.model is None else references(self.model, fields)
-
-    def references_to(self, other: ServiceDescription) -> list[str]:
-        """Return the names of the fields that identify records of another service."""
-        if self.model is None or other.model is None:
-            return []
-
-        # Most services need no schema for this.
-        if not refers(self.model, other.model):
-            return []
-
-        return [name for name, path in self.references.items() if path == other.path]
 
     @property
     def page(self) -> Schema | None:

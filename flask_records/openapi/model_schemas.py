@@ -6,9 +6,6 @@ import inspect
 import typing as t
 from collections.abc import Mapping
 
-import sqlalchemy as sa
-from sqlalchemy import orm
-
 from ..adapter.call_paths import shown_paths
 from ..adapter.populate import key_field
 from ..globals import current_records
@@ -360,41 +357,3 @@ def docstring(model: type[t.Any]) -> str | None:
     doc = vars(model).get("__doc__")
     is_own = doc and not doc.startswith(f"{model.__name__}(")
     return inspect.cleandoc(doc) if is_own else None
-
-
-def references(model: type[t.Any], names: Collection[str]) -> dict[str, str]:
-    """Return the paths of the services whose records fields identify, by the names of
-    the fields: those of foreign keys.
-
-    :param model: The model.
-    :param names: The names of the fields that the caller knows of.
-    """
-    paths: dict[sa.Column[t.Any], str] = {}
-
-    for path, service in current_records.services.items():
-        if service.capabilities.model is not None:
-            for column in _columns(service.capabilities.model, service.capabilities.id):
-                # The first service over a model counts.
-                paths.setdefault(column, path)
-
-    return {
-        name: paths[key.column]
-        for name in names
-        for column in _columns(model, name)
-        for key in column.foreign_keys
-        if key.column in paths
-    }
-
-
-def refers(model: type[t.Any], other: type[t.Any]) -> bool:
-    """Return whether a foreign key leads from the tables of a model to another's."""
-    tables = {*sa.inspect(other).tables}
-    keys = (key for each in sa.inspect(model).tables for key in each.foreign_keys)
-    return any(key.column.table in tables for key in keys)
-
-
-def _columns(model: type[t.Any], name: str) -> list[sa.Column[t.Any]]:
-    """Return the columns of an attribute of a model."""
-    prop = sa.inspect(model).attrs.get(name)
-    columns = prop.columns if isinstance(prop, orm.ColumnProperty) else ()
-    return [column for column in columns if isinstance(column, sa.Column)]

@@ -11,7 +11,7 @@ from flask_records import restrict, SQLAlchemyService
 from flask_records.realtime import Realtime
 
 from ...authentication import ANN, bearer, log_in, make_records
-from ...models import Message
+from ...models import Message, Room
 from ...oauth_providers import make_members, serving_logins
 from .sites import (
     described,
@@ -133,6 +133,21 @@ def test_services_whose_fields_lead_to_one_are_described():
 
     assert users["referrers"] == [{"path": "messages", "field": "user_id"}]
     assert messages["referrers"] == []
+
+
+def test_fields_lead_to_the_first_service_that_the_caller_may_read():
+    records = make_records()
+    messages = SQLAlchemyService(Message)
+    records.add("messages", messages, public=True)
+    records.add("rooms", SQLAlchemyService(Room))
+    records.add("open-rooms", SQLAlchemyService(Room), public=True)
+
+    with serving_explorer(records) as client:
+        anonymous = described(client, "messages")
+        known = described(client, "messages", bearer(log_in(client)))
+
+    assert anonymous["references"] == {"room_id": "open-rooms"}
+    assert known["references"] == {"room_id": "rooms", "user_id": "users"}
 
 
 @pytest.fixture(scope="module")
