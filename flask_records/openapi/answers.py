@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from ..globals import current_records
-from ..names import READS
+from ..names import method_named, READS
 
 if t.TYPE_CHECKING:
     from .description import CallDescription
@@ -57,26 +57,6 @@ ERROR_HEADERS: t.Final[Mapping[int | str, Mapping[str, Schema]]] = {
     503: RETRY_AFTER,
 }
 """The headers of errors, by status."""
-
-COMMON: t.Final = (400, 405, 500, 503)
-"""The errors of each call."""
-
-LOGIN: t.Final = (401, 403)
-"""The errors of each call of an application with logins: a token that is not valid is
-refused where none is needed, too.
-"""
-
-BODY: t.Final = (411, 413)
-"""The errors of each call with a body."""
-
-OWN: t.Final[Mapping[str, Collection[int]]] = {
-    "get": (404,),
-    "create": (409,),
-    "update": (404, 409, 412),
-    "patch": (404, 409, 412),
-    "remove": (404, 409, 412),
-}
-"""The other errors of each method."""
 
 ERROR_SCHEMA: t.Final[Schema] = {
     "type": "object",
@@ -156,9 +136,21 @@ def error_answers() -> dict[str, dict[str, t.Any]]:
 
 def errors_of(call: CallDescription) -> dict[str, dict[str, str]]:
     """Return references to the answers of a call that has failed, by status."""
-    statuses: set[int] = {*COMMON, *OWN.get(call.method, ())}
-    statuses.update(BODY if call.has_data else ())
-    statuses.update(LOGIN if current_records.authentications else ())
-    statuses.update(() if current_records.limits is None else (429,))
-    listed: list[int | str] = [*sorted(statuses), "default"]
-    return {str(each): reference("responses", ERRORS[each][0]) for each in listed}
+    method, records = method_named(call.method), current_records
+    # A token that is not valid is refused where none is needed, too.
+    has_logins = bool(records.authentications)
+    possible: Mapping[int | str, bool] = {
+        401: has_logins,
+        403: has_logins,
+        404: method.has_id,
+        409: method.event is not None,
+        411: method.has_data,
+        412: method.changes_records,
+        413: method.has_data,
+        429: records.limits is not None,
+    }
+    return {
+        str(status): reference("responses", name)
+        for status, (name, _) in ERRORS.items()
+        if possible.get(status, True)
+    }

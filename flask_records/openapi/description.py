@@ -19,7 +19,7 @@ from ..pagination import Pagination
 from ..query.groups import PARAMETERS as GROUPING
 from ..query.operators import LIMIT, POPULATE, SELECT
 from .model_schemas import docstring
-from .schemas import CustomSchemas, page_of, schemas_of
+from .schemas import list_of, page_of, schemas_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -158,7 +158,7 @@ class ServiceDescription:
     def calls(self) -> tuple[CallDescription, ...]:
         """The calls in the order of the methods: for one record, then for many."""
         return tuple(
-            _call(self.service, self.schemas, method, is_many=is_many)
+            self._call(method, is_many=is_many)
             for method in self.methods
             for is_many in (False, True)
             if not is_many or (method in MANY and method in self.schemas.multi)
@@ -184,13 +184,11 @@ class ServiceDescription:
         record = self.schemas.record
         return {name: record if name in SENDERS else {} for name in self.event_names}
 
-    @property
+    @cached_property
     def page(self) -> Schema | None:
         """The schema of the pages that find answers, if it does."""
-        if not self.schemas.is_paged or self.schemas.found is not None:
-            return None
-
-        return next((each.result for each in self.calls if each.method == "find"), None)
+        is_page = self.schemas.is_paged and self.schemas.found is None
+        return page_of(self.schemas.item) if is_page else None
 
     @property
     def placeholders(self) -> list[str]:
@@ -203,6 +201,46 @@ class ServiceDescription:
         :param form: The form, such as ``"{{{}}}"``, for the name.
         """
         return fill_placeholders(rule_of(self.path), form.format)
+
+    def _call(self, method: str, *, is_many: bool) -> CallDescription:
+        return CallDescription(
+            method=method,
+            is_many=is_many,
+            summary=self.schemas.summaries.get(method),
+            text=_text_of(getattr(self.service.target, method)),
+            query=_query(self.schemas, method, is_many=is_many),
+            data=self._data(method, is_many=is_many),
+            result=self._result(method, is_many=is_many),
+            is_public=method in self.service.public,
+        )
+
+    def _data(self, method: str, *, is_many: bool) -> Schema | None:
+        if method not in BODIES:
+            return self._checked(method, "data")
+
+        data: Schema = getattr(self.schemas, method)
+        return list_of(data) if is_many and method == "create" else data
+
+    def _result(self, method: str, *, is_many: bool) -> Schema | None:
+        schemas = self.schemas
+
+        if method not in METHODS:
+            return self._checked(method, "result")
+
+        if method == "find":
+            found = self.page or list_of(schemas.item)
+            return found if schemas.found is None else schemas.found
+
+        if not is_many:
+            return schemas.record
+
+        is_own = method != "create" and schemas.many is not None
+        return schemas.many if is_own else list_of(schemas.record)
+
+    def _checked(self, method: str, part: t.Literal["data", "result"]) -> Schema | None:
+        """Return the schema of a part of a call that a class checks, if one does."""
+        checked = getattr(self.service.schemas.get(method), part, None)
+        return checked and checked.json_schema("body" if part == "data" else part)
 
 
 def describe(
@@ -278,48 +316,6 @@ def type_names(
         taken |= all_names
 
     return names
-
-
-def _call(
-    service: Service, schemas: Schemas, method: str, *, is_many: bool
-) -> CallDescription:
-    data, result = _data_and_result(schemas, method, is_many=is_many)
-    return CallDescription(
-        method=method,
-        is_many=is_many,
-        summary=schemas.summaries.get(method),
-        text=_text_of(getattr(service.target, method)),
-        query=_query(schemas, method, is_many=is_many),
-        data=data,
-        result=result,
-        is_public=method in service.public,
-    )
-
-
-def _data_and_result(
-    schemas: Schemas, method: str, *, is_many: bool
-) -> tuple[Schema | None, Schema | None]:
-    """Return the schemas of the data and of the result of a call."""
-    record = schemas.record
-    records: Schema = {"type": "array", "items": record}
-
-    if method not in METHODS:
-        return schemas.custom.get(method, CustomSchemas())
-
-    if method == "find":
-        records = {"type": "array", "items": schemas.item}
-        listed = page_of(records) if schemas.is_paged else records
-        return None, listed if schemas.found is None else schemas.found
-
-    data: Schema | None = getattr(schemas, method) if method in BODIES else None
-
-    if not is_many:
-        return data, record
-
-    if method == "create":
-        return {"type": "array", "items": data}, records
-
-    return data, records if schemas.many is None else schemas.many
 
 
 def _query(schemas: Schemas, method: str, *, is_many: bool) -> Mapping[str, Schema]:

@@ -84,9 +84,8 @@ class Operations:
             if method in self._service.methods:
                 yield f"{name}{method.title()}", getattr(schemas, method)
 
-        if schemas.is_paged:
-            items = self.shown(schemas.item)
-            yield f"{name}Page", page_of({"type": "array", "items": items})
+        if self._service.page is not None:
+            yield f"{name}Page", page_of(self.shown(schemas.item))
 
     def shown(self, schema: Schema | None) -> t.Any:
         """Return a schema that refers to the schemas of the service by their names.

@@ -12,7 +12,6 @@ if t.TYPE_CHECKING:
     from ..context import Params
     from ..service import Service
     from ..service.data_schema import DataSchema
-    from ..service.validation import MethodSchemas
 
 Schema: t.TypeAlias = Mapping[str, t.Any]
 
@@ -20,24 +19,16 @@ OBJECT: t.Final = {"type": "object"}
 """The schema of any object."""
 
 
-def page_of(records: Schema) -> Schema:
-    """Return the schema of a page.
+def list_of(items: Schema) -> Schema:
+    """Return the schema of a list."""
+    return {"type": "array", "items": items}
 
-    :param records: The schema of its list of records.
-    """
+
+def page_of(items: Schema) -> Schema:
+    """Return the schema of a page."""
     count = {"type": "integer", "minimum": 0}
-    parts = {"total": count, "limit": count, "skip": count, "data": records}
+    parts = {"total": count, "limit": count, "skip": count, "data": list_of(items)}
     return {"type": "object", "properties": parts, "required": [*parts]}
-
-
-class CustomSchemas(t.NamedTuple):
-    """The JSON Schemas of a custom method. ``None`` stands for anything."""
-
-    data: Schema | None = None
-    """The data."""
-
-    result: Schema | None = None
-    """The result."""
 
 
 class Relation(t.NamedTuple):
@@ -91,9 +82,6 @@ class Schemas(t.NamedTuple):
     summaries: Mapping[str, str] = MappingProxyType({})
     """Lines about methods, by name, in place of those about records."""
 
-    custom: Mapping[str, CustomSchemas] = MappingProxyType({})
-    """The custom methods, as far as they have schemas."""
-
     relations: Mapping[str, Relation] = MappingProxyType({})
     """The relationships that ``$populate`` can name."""
 
@@ -116,24 +104,8 @@ def schemas_of(service: Service, params: Params | None = None) -> Schemas:
     :param params: The params of the caller, or ``None`` for what all clients together
         see.
     """
-    parts = service.capabilities
+    parts, classes = service.capabilities, service.schemas
     schemas = parts.schemas_for(params)
-
-    if service.schemas:
-        schemas = _with_classes(
-            schemas, service.schemas, is_model=parts.model is not None
-        )
-
-    return schemas
-
-
-def _with_classes(
-    schemas: Schemas, classes: Mapping[str, MethodSchemas], *, is_model: bool
-) -> Schemas:
-    """Return schemas with those of classes in their place.
-
-    :param is_model: ``True`` if a model has rules for its fields.
-    """
     changes: dict[str, t.Any] = {}
 
     for method in BODIES:
@@ -142,31 +114,22 @@ def _with_classes(
         if data is not None:
             body = data.json_schema("patch" if method == "patch" else "body")
             own = getattr(schemas, method)
-            changes[method] = _written(data, body, own) if is_model else body
+            changes[method] = body if parts.model is None else _written(data, body, own)
 
     results = [each.result for name, each in classes.items() if name in METHODS]
-    result = next((each for each in results if each is not None), None)
+    result = next(filter(None, results), None)
 
     if result is not None:
         record = result.json_schema("result")
-        records = {"type": "array", "items": record}
-        found = {"anyOf": [records, page_of(records)]}
-        changes |= {"record": record, "found": found, "many": records}
+        found = {"anyOf": [list_of(record), page_of(record)]}
+        changes |= {"record": record, "found": found, "many": list_of(record)}
 
     query = classes["find"].query if "find" in classes else None
 
     if query is not None:
         changes["query"] = query.json_schema("query")
 
-    custom = {
-        name: CustomSchemas(
-            None if each.data is None else each.data.json_schema("body"),
-            None if each.result is None else each.result.json_schema("result"),
-        )
-        for name, each in classes.items()
-        if name not in METHODS
-    }
-    return schemas._replace(**changes, custom=custom)
+    return schemas._replace(**changes)
 
 
 def _written(data: DataSchema, body: Schema, own: Schema) -> Schema:
@@ -176,9 +139,8 @@ def _written(data: DataSchema, body: Schema, own: Schema) -> Schema:
     :param own: The schema of the model.
     """
     fields = own.get("properties", {})
-    own_names = fields.keys() - data.names.values() if data.others == "allow" else ()
-    properties = {name: fields[name] for name in fields if name in own_names}
-    properties |= {
+    left = fields.keys() - data.fields if data.others == "allow" else ()
+    properties = {name: fields[name] for name in fields if name in left} | {
         name: schema
         for name, schema in body.get("properties", {}).items()
         if data.names.get(name, name) in fields
@@ -190,10 +152,7 @@ def _written(data: DataSchema, body: Schema, own: Schema) -> Schema:
         if name in body.get("required", ()) or data.names.get(name, name) in needed
     ]
     # The names of a whole record are taken, too.
-    rest = {
-        keyword: value
-        for keyword, value in body.items()
-        if keyword not in ("additionalProperties", "required")
-    }
+    dropped = ("additionalProperties", "required")
+    rest = {name: each for name, each in body.items() if name not in dropped}
     written = {**rest, "properties": properties}
-    return {**written, "required": required} if "required" in own else written
+    return {**written, "required": required} if required else written
