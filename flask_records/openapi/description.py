@@ -10,7 +10,7 @@ import typing as t
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, count
+from itertools import count
 
 from ..globals import current_records
 from ..http.routes import fill_placeholders, placeholders_of, rule_of
@@ -124,11 +124,6 @@ class ServiceDescription:
         return self.service.capabilities.id
 
     @property
-    def ruled(self) -> frozenset[str]:
-        """The fields that not all callers see."""
-        return frozenset(self.service.capabilities.field_rules.visible)
-
-    @property
     def pages(self) -> Pagination:
         """The sizes of pages."""
         pages = getattr(self.service.target, "pagination", None)
@@ -175,14 +170,6 @@ class ServiceDescription:
             if service.sends_events or service.publish.of(event) is not None
             if event not in SENDERS or SENDERS[event] in service.methods
         )
-
-    @property
-    def events(self) -> Mapping[str, Schema]:
-        """The schemas of the events that clients get, by name. A custom event has any
-        data.
-        """
-        record = self.schemas.record
-        return {name: record if name in SENDERS else {} for name in self.event_names}
 
     @cached_property
     def page(self) -> Schema | None:
@@ -306,14 +293,13 @@ def type_names(
         own = model.__name__ if model and counts[model] == 1 else ""
         first = own if TYPE_NAME.fullmatch(own) else _name_of_path(path)
 
-        for name in chain([first], (f"{first}{number}" for number in count(2))):
-            all_names = {f"{name}{end}" for end in ends}
+        name, numbers = first, count(2)
 
-            if taken.isdisjoint(all_names):
-                break
+        while not taken.isdisjoint(f"{name}{end}" for end in ends):
+            name = f"{first}{next(numbers)}"
 
         names[path] = name
-        taken |= all_names
+        taken.update(f"{name}{end}" for end in ends)
 
     return names
 

@@ -16,6 +16,7 @@ from .answers import (
     reference,
     success,
 )
+from .description import SENDERS
 from .schemas import page_of
 
 if t.TYPE_CHECKING:
@@ -66,8 +67,7 @@ class Operations:
         *,
         has_forms: bool,
     ) -> None:
-        self.record = reference("schemas", name)
-        """The schema of a record."""
+        self._record = reference("schemas", name)
         self._service = service
         self._name = name
         self._security = security
@@ -96,7 +96,7 @@ class Operations:
             return {}
 
         if schema is self._service.schemas.record:
-            return self.record
+            return self._record
 
         if schema is self._service.page:
             return reference("schemas", f"{self._name}Page")
@@ -129,8 +129,9 @@ class Operations:
         """Yield the events that clients get, by name. OpenAPI has no other place for
         what a server sends by itself.
         """
-        for event, schema in self._service.events.items():
-            content = {JSON: {"schema": self.shown(schema)}}
+        for event in self._service.event_names:
+            # A custom event has any data.
+            content = {JSON: {"schema": self._record if event in SENDERS else {}}}
             operation = {
                 "operationId": f"{self._name}{event[0].upper()}{event[1:]}",
                 "tags": [self._service.path],

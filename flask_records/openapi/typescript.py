@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import typing as t
-from itertools import starmap
+from itertools import chain, starmap
 from pathlib import Path
 
 from ..globals import current_records
@@ -26,8 +26,7 @@ BODY_ENDS: t.Final = {"create": "Data", "update": "Update", "patch": "Patch"}
 """The ends of the names of bodies, by method."""
 
 ENDS: t.Final = (
-    *("", *BODY_ENDS.values(), "Field", "Query", "Groups", "GroupsQuery"),
-    *("Events", "Service"),
+    *("", *BODY_ENDS.values(), "Field", "Query", "Groups", "Events", "Service"),
 )
 """The ends of the names of the types of a service."""
 
@@ -47,9 +46,6 @@ OWN_METHODS: t.Final = frozenset(
 
 NAME = re.compile(r"[A-Za-z_$][\w$]*")
 
-NUMBERS: t.Final = ("integer", "number")
-"""The types of JSON Schema that TypeScript has one type for."""
-
 
 def typescript() -> str:
     """Return a module of TypeScript with the types of the services of the current
@@ -59,19 +55,21 @@ def typescript() -> str:
     services = describe()
     models = {service.path: service.model for service in services}
     names = type_names(models, ENDS, CLIENT_NAMES)
-    described = [_Types(service, names) for service in services]
-    named = [each.named for each in described if "properties" in each.named[0]]
+    records = [(each.schemas.record, names[each.path]) for each in services]
+    named = [each for each in records if "properties" in each[0]]
     listed = [
         member(path, f"{names[service.path]}Service")
         for service in services
         for path in _paths_of(service)
     ]
     issuers = [names[path] for path in current_records.authentications]
+    logins = " | ".join(f"{name}Data" for name in issuers) or "never"
+    declared = [_Types(each, names).declarations(named) for each in services]
     types = [
-        *[part for each in described for part in each.declarations(named)],
+        *chain.from_iterable(declared),
         interface("ServiceTypes", listed),
-        f"export type LoginData = {union(f'{name}Data' for name in issuers)}\n",
-        f"export type LoginResult = {union(issuers)}\n",
+        f"export type LoginData = {logins}\n",
+        f"export type LoginResult = {' | '.join(issuers) or 'never'}\n",
     ]
     methods = {
         next(_paths_of(each)): [m for m in each.methods if m not in OWN_METHODS]
@@ -101,19 +99,17 @@ class _Types:
         self._service = service
         self._schemas = schemas = service.schemas
         self._name = names[service.path]
-        self._relations = {
-            name: f"{names[each.path]}{'[]' if each.is_list else ' | null'}"
+        self._relations = [
+            member(
+                name, f"{names[each.path]}{'[]' if each.is_list else ' | null'}", "?"
+            )
             for name, each in schemas.relations.items()
-        }
-        select = schemas.query.get("properties", {}).get(SELECT, {})
-        fields = select.get("items", {}).get("enum", ())
+        ]
         self._properties = schemas.record.get("properties", {})
-        # A record may have fields that can't be selected.
-        self._fields = fields if self._properties.keys() <= {*fields} else ()
+        self._parts = parts = schemas.query.get("properties", {})
+        self._fields = parts.get(SELECT, {}).get("items", {}).get("enum", ())
         field = f"{self._name}Field"
         self._generic = f"<S extends {field} = {field}>" if self._fields else ""
-        self.named = schemas.record, self._name
-        """The schema of a record, and the name of its type."""
 
     def declarations(self, named: Named) -> Iterator[str]:
         """Yield the declarations of the service, and of what it takes and returns.
@@ -121,10 +117,9 @@ class _Types:
         :param named: The schemas of all records, and the names of their types.
         """
         service, name, schemas = self._service, self._name, self._schemas
-        others = [each for each in named if each is not self.named]
-        always = self._properties.keys() - service.ruled
-        relations = (member(n, each, "?") for n, each in self._relations.items())
-        yield declaration(name, schemas.record, always, relations, others)
+        ruled = service.service.capabilities.field_rules.visible
+        always = self._properties.keys() - ruled.keys()
+        yield declaration(name, schemas.record, always, self._relations, named)
 
         for method, end in BODY_ENDS.items():
             if method in service.methods:
@@ -138,29 +133,17 @@ class _Types:
 
         if schemas.groups is not None:
             yield declaration(f"{name}Groups", schemas.groups)
-            yield self._groups_query()
 
         events = dict.fromkeys(EVENTS.values(), name)
-        custom = service.events.items()
-        events |= {each: type_of(s) for each, s in custom if each not in events}
+        events |= {each: "any" for each in service.event_names if each not in events}
         yield interface(f"{name}Events", starmap(member, events.items()))
-        methods = [
-            self._method(each, others)
-            for each in service.calls
-            if each.method not in OWN_METHODS
-        ]
-
-        if schemas.groups is not None and "find" in service.methods:
-            result = f"Paginated<{name}Groups>" if service.page else f"{name}Groups[]"
-            query = f"Omit<CallParams<any>, 'query'> & {{ query: {name}GroupsQuery }}"
-            # The first signature that fits is that of a call.
-            methods.insert(0, f"find(params: {query}): Promise<{result}>")
-
+        calls = [each for each in service.calls if each.method not in OWN_METHODS]
+        # The first signature that fits is that of a call.
+        methods = [*self._groups(), *[self._method(each, named) for each in calls]]
         yield interface(f"{name}Service extends ServiceEvents<{name}Events>", methods)
 
     def _query(self) -> str:
-        name, query = f"{self._name}Query", self._schemas.query
-        parts = query.get("properties", {})
+        name, parts = f"{self._name}Query", self._parts
         # Groups such as $or have queries in them.
         named = [
             (each, f"{name}[]")
@@ -171,26 +154,23 @@ class _Types:
         if self._fields:
             named.append((parts[SELECT], "readonly S[]"))
 
-        if related := parts.get(POPULATE):
-            named.append((related, f"{type_of(related['items'])} | {type_of(related)}"))
-
-        for listed in [parts[each] for each in GROUPING if each in parts]:
+        for listed in [parts[each] for each in (POPULATE, *GROUPING) if each in parts]:
             [names, *_] = listed.get("anyOf", [listed])
             named.append((listed, f"{type_of(names['items'])} | {type_of(listed)}"))
 
-        return declaration(f"{name}{self._generic}", query, named=named)
+        return declaration(f"{name}{self._generic}", self._schemas.query, named=named)
 
-    def _groups_query(self) -> str:
-        """Return the type of queries that ask for groups, by one parameter at least."""
-        query, properties = f"{self._name}Query", self._schemas.query["properties"]
-        names = [json.dumps(name) for name in properties if name in GROUPING]
-        asked = " | ".join([f"Required<Pick<{query}, {name}>>" for name in names])
-        return (
-            f"export type {self._name}GroupsQuery ="
-            f" Omit<{query}, '{SELECT}' | '{POPULATE}'> & ({asked})\n"
-        )
+    def _groups(self) -> Iterator[str]:
+        """Yield the signature of a find of groups, if clients may ask for some."""
+        name, service = self._name, self._service
 
-    def _method(self, call: CallDescription, others: Named) -> str:
+        if self._schemas.groups is not None and "find" in service.methods:
+            asked = " | ".join([f'"{n}"' for n in self._parts if n in GROUPING])
+            result = f"Paginated<{name}Groups>" if service.page else f"{name}Groups[]"
+            params = f"GroupsParams<{name}Query, {asked}>"
+            yield f"find(params: {params}): Promise<{result}>"
+
+    def _method(self, call: CallDescription, named: Named) -> str:
         """Return the signature of a method."""
         service, name = self._service, self._name
         generic = "" if call.is_custom else self._generic
@@ -200,9 +180,9 @@ class _Types:
             query = f"{query}<S>"
             record = f"Selected<{name}, {name}Field, S | {json.dumps(service.id)}>"
 
+        own = [(each, record) for each in (self._schemas.record, self._schemas.item)]
         pages = [(service.page, f"Paginated<{record}>")] if service.page else []
-        items = [(each, record) for each in (self._schemas.record, self._schemas.item)]
-        named = [*items, *pages, *others]
+        named = [*own, *pages, *named]
         result = "any" if call.result is None else type_of(call.result, named)
         id = type_of({**self._properties.get(service.id, {}), "examples": ()})
         data = f"{name}{BODY_ENDS.get(call.method, '')}"
@@ -239,11 +219,6 @@ def declaration(
         for key, each in schema["properties"].items()
     ]
     return f"{_comment(schema)}{interface(name, [*members, *others])}"
-
-
-def union(types: Iterable[str]) -> str:
-    """Return the type of the values of some types."""
-    return " | ".join(types) or "never"
 
 
 def interface(name: str, members: Iterable[str]) -> str:
@@ -297,7 +272,7 @@ def _type_of_kind(kind: str, schema: Schema, named: Named) -> str:
         return f"({item})[]" if " " in item else f"{item}[]"
 
     if kind != "object":
-        return "number" if kind in NUMBERS else kind
+        return "number" if kind == "integer" else kind
 
     required, values = schema.get("required", ()), schema.get("additionalProperties")
     members = [
