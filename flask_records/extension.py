@@ -314,7 +314,8 @@ class FlaskRecords(CallSignals):
         self._init_limits(app)
         app.extensions["records"] = self
         self._apps.add(app)
-        app.register_blueprint(_files(), url_prefix=mount.url_prefix or None)
+        place = {"url_prefix": mount.url_prefix or None, "subdomain": mount.subdomain}
+        app.register_blueprint(_files(), **place)
 
         for path, each in self._blueprints.items():
             routes.add_service(app, path, each.blueprint)

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import typing as t
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
-from flask import (
-    current_app,
-    make_response,
-    render_template,
-    request,
-    send_from_directory,
-)
+from flask import current_app, make_response, render_template, request
 
 from ..authentication.access import params_of_visitor
 from ..http.developer_pages import page_blueprint, PageSettings, protect, send_json
@@ -25,12 +17,11 @@ from .data import entrance, service_for, services_for
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
-    from flask import Blueprint, Flask, Response
-    from flask.typing import ResponseReturnValue
+    from flask import Flask, Response
 
     from ..context import Params
     from ..extension import FlaskRecords
-    from ..http.error_handler import ErrorHandler
+    from ..http.developer_pages import Views
 
 SETTING: t.Final = "RECORDS_EXPLORER"
 """The key of ``app.config`` that has the settings of an application."""
@@ -40,15 +31,6 @@ NAME: t.Final = "records_explorer"
 
 FILES: t.Final = Path(__file__).parent / "static"
 """The folder of the files of the page."""
-
-CLIENTS: t.Final = Path(__file__).parent.parent / "http" / "static"
-"""The folder of the files for all pages, such as the official client."""
-
-SHARED: t.Final = ("feathers.min.js", "socket.io.min.js")
-"""The files for all pages that this one loads, too."""
-
-YEAR: t.Final = 365 * 24 * 60 * 60
-"""The seconds for which browsers keep files."""
 
 IMAGES: t.Final = "'self' data: blob:"
 """The sources of images: records may have some in binary fields."""
@@ -120,7 +102,9 @@ class Explorer:
 
         if settings.is_on(app):
             app.register_blueprint(
-                _blueprint(self._records.errors),
+                page_blueprint(
+                    NAME, __package__, self._records.errors, "/files", VIEWS
+                ),
                 url_prefix=self._url_prefix or None,
                 subdomain=mount.subdomain,
             )
@@ -134,49 +118,14 @@ class Explorer:
         return NAME in app.blueprints
 
 
-def _blueprint(errors: ErrorHandler) -> Blueprint:
-    """Return the blueprint of the page.
-
-    :param errors: Answers errors of the page.
-    """
-    blueprint = page_blueprint(NAME, __package__, errors)
-    blueprint.add_url_rule("/", "page", _send_page)
-    blueprint.add_url_rule("/files/<version>/<path:name>", "file", _send_file)
-    blueprint.add_url_rule("/logins.json", "entrance", _send_entrance)
-    blueprint.add_url_rule("/services.json", "services", _send_services)
-    blueprint.add_url_rule("/service.json", "service", _send_service)
-    return blueprint
-
-
-def _send_page() -> ResponseReturnValue:
+def _send_page() -> Response:
     page = render_template(
         "flask_records/explorer.html",
         name=current_app.name,
-        files=f"files/{_version()}",
         styles=_names("*.css"),
         modules=_names("*.js", "views/*.js"),
     )
     return protect(make_response(page), images=IMAGES)
-
-
-def _send_file(version: str, name: str) -> Response:
-    folder = CLIENTS if name in SHARED else FILES
-    # A page of another version gets what there is, which nobody keeps by its address.
-    age = YEAR if version == _version() else 0
-    return send_from_directory(folder, name, max_age=age)
-
-
-@cache
-def _version() -> str:
-    """Return a part of the addresses of files, which changes with any of them, since
-    modules name each other.
-    """
-    digest = hashlib.sha256()
-
-    for path in (*sorted(FILES.rglob("*.*")), *(CLIENTS / name for name in SHARED)):
-        digest.update(path.read_bytes())
-
-    return digest.hexdigest()[:12]
 
 
 def _send_entrance() -> Response:
@@ -204,3 +153,12 @@ def _names(*patterns: str) -> list[str]:
     """Return the names of files of the page, which match patterns."""
     found = [path for pattern in patterns for path in sorted(FILES.glob(pattern))]
     return [path.relative_to(FILES).as_posix() for path in found]
+
+
+VIEWS: t.Final[Views] = {
+    "page": ("/", _send_page),
+    "entrance": ("/logins.json", _send_entrance),
+    "services": ("/services.json", _send_services),
+    "service": ("/service.json", _send_service),
+}
+"""The views of the page with their paths, by the names of their endpoints."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import typing as t
 from dataclasses import dataclass
+from pathlib import Path
 
-from flask import Blueprint, request
+from flask import Blueprint, request, send_from_directory
 
 from ..errors import Forbidden, NotAuthenticated
 from ..globals import current_request
@@ -20,6 +21,8 @@ if t.TYPE_CHECKING:
 
     from ..context import Params
     from .error_handler import ErrorHandler
+
+    Views: t.TypeAlias = Mapping[str, tuple[str, Callable[..., Response]]]
 
 POLICY: t.Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
@@ -100,16 +103,33 @@ class PageSettings:
             raise Forbidden("You may not see this.")
 
 
-def page_blueprint(name: str, package: str, errors: ErrorHandler) -> Blueprint:
+def page_blueprint(
+    name: str, package: str, errors: ErrorHandler, files_path: str, views: Views
+) -> Blueprint:
     """Return a blueprint of pages, whose responses are compressed.
 
-    :param package: The name of the package with its templates.
+    :param package: The package with its templates and files.
     :param errors: Answers its errors.
+    :param files_path: The path of its files.
+    :param views: Its views with their paths, by the names of their endpoints.
     """
     blueprint = Blueprint(name, package, template_folder="templates")
     blueprint.after_request(compress)
     blueprint.after_request(forbid_sniffing)
     blueprint.register_error_handler(Exception, errors.handle)
+
+    def send_file(name: str, **route: t.Any) -> Response:
+        # Files of two versions do not fit together.
+        folder = Path(blueprint.root_path, "static")
+        return send_from_directory(folder, name, max_age=0)
+
+    file = f"{files_path}/<path:name>", send_file
+
+    for endpoint, (rule, view) in {**views, "file": file}.items():
+        # The files of a page with a slash are named relative to it.
+        is_strict = rule.endswith("/")
+        blueprint.add_url_rule(rule, endpoint, view, strict_slashes=is_strict)
+
     return blueprint
 
 

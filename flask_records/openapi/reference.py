@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
-from flask import (
-    current_app,
-    make_response,
-    render_template,
-    request,
-    send_from_directory,
-    url_for,
-)
+from flask import current_app, make_response, render_template, request, url_for
 
 from ..authentication.access import params_of_visitor
 from ..globals import current_records
@@ -28,10 +21,10 @@ from ..http.routes import current_routes
 from ..settings import FLAG, TEXT
 
 if t.TYPE_CHECKING:
-    from flask import Blueprint, Flask, Response
-    from flask.typing import ResponseReturnValue
+    from flask import Flask, Response
 
     from ..context import Params
+    from ..http.developer_pages import Views
     from ..http.error_handler import ErrorHandler
     from ..http.routes import Routes
 
@@ -41,8 +34,8 @@ SETTING: t.Final = "RECORDS_OPENAPI"
 NAME: t.Final = "records_openapi"
 """The name of the blueprint, and the key of ``app.extensions`` with the settings."""
 
-FILES: t.Final = Path(__file__).parent / "static"
-"""The folder of the files of the page."""
+FILES_PATH: t.Final = "/flask_records/openapi"
+"""The path of the files of the page, below the prefix of services."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +80,13 @@ def init_app(app: Flask, routes: Routes, errors: ErrorHandler) -> None:
         raise RuntimeError(f"{SETTING} has the same path twice: {settings.page!r}.")
 
     if settings.is_on(app):
-        routes.add_pages(app, Reference(settings).blueprint(errors), SETTING)
+        documents: dict[str, bytes] = {}
+        views: Views = {
+            "document": (settings.document, partial(_send_document, documents)),
+            "page": (settings.page, _send_page),
+        }
+        pages = page_blueprint(NAME, __package__, errors, FILES_PATH, views)
+        routes.add_pages(app, pages, SETTING)
 
 
 def current_settings() -> ReferenceSettings:
@@ -95,59 +94,35 @@ def current_settings() -> ReferenceSettings:
     return t.cast("ReferenceSettings", current_app.extensions[NAME])
 
 
-class Reference:
-    """The document and the page of one application."""
+def _send_document(documents: dict[str, bytes], **route: t.Any) -> Response:
+    """Return the document for the caller, or as anonymous clients may see it.
 
-    def __init__(self, settings: ReferenceSettings) -> None:
-        self._settings = settings
-        self._bodies: dict[str, bytes] = {}
+    :param documents: What anonymous clients see, by the path of the application on its
+        server. It is made once.
+    """
+    is_own, settings = request.args.get("for") == "me", current_settings()
 
-    def blueprint(self, errors: ErrorHandler) -> Blueprint:
-        """Return the blueprint of the views and of the files of the page.
+    if is_own or settings.needs_login:
+        params = params_of_visitor(request.headers)
+        settings.check(params)
 
-        :param errors: Answers errors of these.
-        """
-        blueprint = page_blueprint(NAME, __package__, errors)
-        blueprint.add_url_rule(
-            self._settings.document,
-            "document",
-            self._send_document,
-            strict_slashes=False,
-        )
-        blueprint.add_url_rule(
-            self._settings.page, "page", self._send_page, strict_slashes=False
-        )
-        blueprint.add_url_rule("/flask_records/openapi/<path:name>", "file", _send_file)
-        return blueprint
+    if is_own:
+        return send_json(_document_of(params))
 
-    def _send_document(self, **route: t.Any) -> ResponseReturnValue:
-        is_own, settings = request.args.get("for") == "me", self._settings
+    if request.script_root not in documents:
+        documents[request.script_root] = _document_of(None)
 
-        if is_own or settings.needs_login:
-            params = params_of_visitor(request.headers)
-            settings.check(params)
+    return send_json(documents[request.script_root])
 
-        return send_json(_document_of(params) if is_own else self._document_of_all())
 
-    def _document_of_all(self) -> bytes:
-        """Return the document as anonymous clients may see it, which is made once for
-        each path of the application on its server.
-        """
-        root = request.script_root
-
-        if root not in self._bodies:
-            self._bodies[root] = _document_of(None)
-
-        return self._bodies[root]
-
-    def _send_page(self, **route: t.Any) -> ResponseReturnValue:
-        page = render_template(
-            "flask_records/reference.html",
-            route=route,
-            login=_login(route),
-            has_logins=bool(current_records.authentications),
-        )
-        return protect(make_response(page))
+def _send_page(**route: t.Any) -> Response:
+    page = render_template(
+        "flask_records/reference.html",
+        route=route,
+        login=_login(route),
+        has_logins=bool(current_records.authentications),
+    )
+    return protect(make_response(page))
 
 
 def _document_of(params: Params | None) -> bytes:
@@ -156,10 +131,6 @@ def _document_of(params: Params | None) -> bytes:
     from .document import document_text
 
     return document_text(params)
-
-
-def _send_file(name: str, **route: t.Any) -> Response:
-    return send_from_directory(FILES, name)
 
 
 def _login(route: dict[str, t.Any]) -> dict[str, str] | None:
