@@ -20,7 +20,7 @@ from .http.cors import init_app as init_cors
 from .http.error_handler import ErrorHandler
 from .http.formatter import forbid_sniffing, format_json
 from .http.qs import parse
-from .http.routes import join_prefixes, Mount, Routes, routes_of
+from .http.routes import join_prefixes, Mount, placeholders_of, Routes, routes_of
 from .names import METHODS
 from .query.bounds import init_app as init_bounds
 from .service import Service
@@ -314,7 +314,9 @@ class FlaskRecords(CallSignals):
         self._init_limits(app)
         app.extensions["records"] = self
         self._apps.add(app)
-        place = {"url_prefix": mount.url_prefix or None, "subdomain": mount.subdomain}
+        # Pages of errors know no values of placeholders.
+        prefix = "" if placeholders_of(mount.url_prefix) else mount.url_prefix
+        place = {"url_prefix": prefix or None, "subdomain": mount.subdomain}
         app.register_blueprint(_files(), **place)
 
         for path, each in self._blueprints.items():

@@ -122,6 +122,20 @@ def test_placeholders_of_the_prefix_are_in_the_route():
     }
 
 
+def test_pages_of_errors_are_there_whatever_the_prefix():
+    records = FlaskRecords(url_prefix="/<tenant>")
+    records.add("messages", Things(), public=True)
+    app = Flask("tests")
+    records.init_app(app)
+    client = app.test_client()
+
+    page = client.put("/acme/messages", headers={"Accept": "text/html"})
+
+    assert page.status_code == 400
+    assert 'href="/flask_records/error.css"' in page.text
+    assert client.get("/flask_records/error.css", buffered=True).status_code == 200
+
+
 @placed
 def test_logins_and_files_are_below_the_prefix(place):
     records = make_records()
