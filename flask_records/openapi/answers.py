@@ -6,7 +6,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ..globals import current_records
-from ..names import method_named, READS
+from ..names import method_named, METHODS, READS
 
 if t.TYPE_CHECKING:
     from .description import CallDescription
@@ -113,16 +113,20 @@ def answer(
     }
 
 
-def success(method: str, result: Schema) -> dict[str, dict[str, t.Any]]:
-    """Return the answers to calls of one of the six methods, by status.
+def successes(method: str, result: Schema) -> dict[str, dict[str, t.Any]]:
+    """Return the answers to calls that succeed, by status.
 
     :param result: The schema of the result.
     """
-    if method not in READS:
+    if method in READS:
+        unchanged = answer("The client has the answer.", {}, ETAG)
+        return {"200": answer("Success.", result, ETAG), "304": unchanged}
+
+    if method in METHODS:
         return {"201" if method == "create" else "200": answer("Success.", result)}
 
-    unchanged = answer("The client has the answer.", {}, ETAG)
-    return {"200": answer("Success.", result, ETAG), "304": unchanged}
+    empty = answer("An empty result.", {})
+    return {"200": answer("The result of a custom method.", result), "204": empty}
 
 
 def error_answers() -> dict[str, dict[str, t.Any]]:

@@ -8,16 +8,15 @@ from collections.abc import Mapping
 from ..globals import current_records
 from ..names import BODIES, method_named, METHODS, READS
 from .answers import (
-    answer,
     errors_of,
     IF_MATCH,
     IF_NONE_MATCH,
     JSON,
     reference,
-    success,
+    successes,
 )
 from .description import SENDERS
-from .schemas import page_of
+from .schemas import list_of, page_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,11 +38,8 @@ SUMMARIES: t.Final = {
     "update": "Replace a record",
     "patch": "Change a record",
     "remove": "Remove a record",
-}
-
-MANY_SUMMARIES: t.Final = {
-    "patch": "Change all records that match",
-    "remove": "Remove all records that match",
+    "patchMany": "Change all records that match",
+    "removeMany": "Remove all records that match",
 }
 
 DATA: t.Final[Schema] = {"anyOf": [{"type": "object"}, {"type": "array", "items": {}}]}
@@ -85,16 +81,10 @@ class Operations:
                 yield f"{name}{method.title()}", getattr(schemas, method)
 
         if self._service.page is not None:
-            yield f"{name}Page", page_of(self.shown(schemas.item))
+            yield f"{name}Page", page_of(self._shown(schemas.item))
 
-    def shown(self, schema: Schema | None) -> t.Any:
-        """Return a schema that refers to the schemas of the service by their names.
-
-        :param schema: A schema of the description, or ``None`` for anything.
-        """
-        if schema is None:
-            return {}
-
+    def _shown(self, schema: t.Any) -> t.Any:
+        """Return a schema that refers to the schemas of the service by their names."""
         if schema is self._service.schemas.record:
             return self._record
 
@@ -102,9 +92,9 @@ class Operations:
             return reference("schemas", f"{self._name}Page")
 
         if isinstance(schema, Mapping):
-            return {name: self.shown(each) for name, each in schema.items()}
+            return {name: self._shown(each) for name, each in schema.items()}
 
-        return list(map(self.shown, schema)) if isinstance(schema, list) else schema
+        return list(map(self._shown, schema)) if isinstance(schema, list) else schema
 
     def paths(self) -> Iterator[tuple[str, dict[str, t.Any]]]:
         """Yield the paths, each with its operations by verb."""
@@ -156,14 +146,22 @@ class Operations:
         creations of one record or many, and for custom methods.
         """
         first = calls[0]
+        name = f"{first.method}{'Many' * first.is_many}"
         is_conditional = first.method in METHODS and first.method != "create"
         condition = IF_NONE_MATCH if first.method in READS else IF_MATCH
         custom = [call for call in calls if call.is_custom]
         plain = [call for call in calls if not call.is_custom]
+        responses: dict[str, t.Any] = {}
+
+        for group in filter(None, (plain, custom)):
+            results = [{} if each.result is None else each.result for each in group]
+            result = _any_of([self._shown(each) for each in results])
+            responses |= successes(group[0].method, result)
+
         operation: dict[str, t.Any] = {
             "operationId": f"{first.method}{self._name}{'Many' * first.is_many}",
             "tags": [self._service.path],
-            "summary": first.summary or _summary_of(first),
+            "summary": first.summary or SUMMARIES.get(name, f"Call {name}"),
             **({"description": first.text} if first.text else {}),
             "parameters": [
                 *[
@@ -173,11 +171,7 @@ class Operations:
                 ],
                 *([condition] if is_conditional else []),
             ],
-            "responses": {
-                **(success(first.method, self._result(plain)) if plain else {}),
-                **(self._results(custom) if custom else {}),
-                **errors_of(first),
-            },
+            "responses": responses | errors_of(first),
             "security": [] if first.is_public else self._security,
         }
 
@@ -186,44 +180,21 @@ class Operations:
             operation["parameters"].append(_header(names))
 
         if first.has_data:
-            content = {
-                each: self._body(each, plain, custom) for each in self._media_types
-            }
+            content = {each: self._body(each, calls) for each in self._media_types}
             operation["requestBody"] = {"required": True, "content": content}
 
         return operation
 
-    def _result(self, calls: Sequence[CallDescription]) -> Schema:
-        """Return the schema of the results of calls."""
-        return _any_of([self.shown(call.result) for call in calls])
-
-    def _results(self, calls: Sequence[CallDescription]) -> dict[str, t.Any]:
-        """Return the answers to calls of custom methods, by status."""
-        return {
-            "200": answer("The result of a custom method.", self._result(calls)),
-            "204": {"description": "An empty result."},
-        }
-
     def _body(
-        self,
-        media_type: str,
-        plain: Sequence[CallDescription],
-        custom: Sequence[CallDescription],
+        self, media_type: str, calls: Sequence[CallDescription]
     ) -> dict[str, Schema]:
-        """Return the body of an operation of one media type.
+        """Return the body of an operation of one media type."""
+        if media_type not in (JSON, *FORMS):
+            return {"schema": {}}
 
-        :param plain: Its calls of a method.
-        :param custom: Its calls of custom methods.
-        """
-        bodies = [self._data(call) for call in plain]
-
-        if media_type in FORMS:
-            # A form is never a list.
-            bodies = bodies[:1]
-        elif media_type != JSON:
-            bodies = [{}] if plain else []
-
-        return {"schema": _any_of([*bodies, *[self._data(call) for call in custom]])}
+        # A form is never a list.
+        taken = [each for each in calls if media_type == JSON or not each.is_many]
+        return {"schema": _any_of([self._data(each) for each in taken])}
 
     def _data(self, call: CallDescription) -> Schema:
         """Return the schema of the data of a call."""
@@ -231,13 +202,7 @@ class Operations:
             return DATA if call.data is None else call.data
 
         schema = reference("schemas", f"{self._name}{call.method.title()}")
-        is_list = call.is_many and not method_named(call.method).has_id
-        return {"type": "array", "items": schema} if is_list else schema
-
-
-def _summary_of(call: CallDescription) -> str:
-    summaries = MANY_SUMMARIES if call.is_many else SUMMARIES
-    return summaries.get(call.method, f"Call {call.method}")
+        return list_of(schema) if call.is_many and call.method == "create" else schema
 
 
 def _header(names: Sequence[str]) -> dict[str, t.Any]:
