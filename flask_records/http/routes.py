@@ -68,10 +68,9 @@ class Routes:
     def __init__(self, app: Flask, mount: Mount) -> None:
         self.mount = mount
         """The place of the services."""
-        # The name of what has an endpoint, and a sentence that tells how to move it.
+        # What has a blueprint, and a sentence that tells how to move it.
         self._owners: dict[str, tuple[str, str]] = {}
         self._endpoints: dict[str, str] = {}
-        self._literal_paths: set[str] = set()
         self._names = Map(converters=app.url_map.converters)
         self._is_checked = False
         app.extensions[EXTENSION] = self
@@ -90,14 +89,9 @@ class Routes:
         :param path: The path of the service.
         """
         name = self.add(app, blueprint)
-        owner = f"The service '{path}'", OTHER_PATH
-        self._owners |= dict.fromkeys((f"{name}.many", f"{name}.one"), owner)
+        self._owners[name] = f"The service '{path}'", OTHER_PATH
         self._endpoints[path] = f"{name}.many"
-        rule = rule_of(path)
-        self._names.add(Rule(rule, endpoint=path))
-
-        if "<" not in rule:
-            self._literal_paths.add(path)
+        self._names.add(Rule(rule_of(path), endpoint=path))
 
     def add_pages(self, app: Flask, blueprint: Blueprint, setting: str) -> None:
         """Register a blueprint of pages.
@@ -105,11 +99,8 @@ class Routes:
         :param setting: The setting that has their paths.
         """
         name = self.add(app, blueprint)
-        owner = f"A page of {setting}", f"Give it another path in {setting}."
-
-        for rule in app.url_map.iter_rules():
-            if rule.endpoint.startswith(f"{name}."):
-                self._owners[rule.endpoint] = owner
+        cure = f"Give it another path in {setting}."
+        self._owners[name] = f"A page of {setting}", cure
 
     def check(self, app: Flask) -> None:
         """Check that no other view of the application has a URL of a service.
@@ -119,16 +110,15 @@ class Routes:
         seen: dict[tuple[str, str, str], Rule] = {}
 
         for rule in app.url_map.iter_rules():
-            owner = self._owners.get(rule.endpoint)
-
             if rule.build_only:
                 continue
 
             other = seen.setdefault(_place_of(rule), rule)
+            owner = self._owners.get(_blueprint_of(rule.endpoint))
 
-            if owner != self._owners.get(other.endpoint):
+            if owner != self._owners.get(_blueprint_of(other.endpoint)):
                 own, view = (rule, other) if owner else (other, rule)
-                name, cure = self._owners[own.endpoint]
+                name, cure = self._owners[_blueprint_of(own.endpoint)]
                 raise RuntimeError(
                     TAKEN.format(
                         name=name, endpoint=view.endpoint, rule=view.rule, cure=cure
@@ -147,14 +137,8 @@ class Routes:
 
         :param path: Its path without the prefix of URLs, as clients of sockets name it.
         """
-        path = path.strip("/")
-
-        # This saves the search. Paths without placeholders come before others there.
-        if path in self._literal_paths:
-            return path, {}
-
         try:
-            found, route = self._names.bind("").match(f"/{path}")
+            found, route = self._names.bind("").match(f"/{path.strip('/')}")
         except HTTPException:
             return None, {}
 
@@ -208,3 +192,8 @@ def _place_of(rule: Rule) -> tuple[str, str, str]:
     """Return the same value for all rules of a URL, whatever their placeholders."""
     path = PLACEHOLDER.sub("<>", rule.rule).strip("/")
     return rule.subdomain or "", rule.host or "", path
+
+
+def _blueprint_of(endpoint: str) -> str:
+    """Return the name of the blueprint that has an endpoint, or nothing."""
+    return endpoint.rpartition(".")[0]
