@@ -26,7 +26,6 @@ if t.TYPE_CHECKING:
 
     from flask import Request
     from flask.typing import ResponseReturnValue
-    from werkzeug.datastructures import Headers
 
     from ..service import Service
     from ..typing import BodyParser, Formatter, QueryParser
@@ -44,20 +43,13 @@ VERBS: t.Final = tuple(dict.fromkeys(each.verb for each in METHODS_BY_NAME.value
 """The verbs of the six methods."""
 
 
-def _methods_of(verb: str) -> tuple[str | None, str | None]:
-    """Return the methods of a verb, without and with an identifier. Those that take one
-    take all records of a query without it, or refuse that themselves.
-    """
-    methods = [each for each in METHODS_BY_NAME.values() if each.verb == verb]
-    with_id = next((each.name for each in methods if each.has_id), None)
-    without_id = next((each.name for each in methods if not each.has_id), with_id)
-    return without_id, with_id
-
-
-BY_VERB: t.Final = {verb: _methods_of(verb) for verb in VERBS} | {
-    "HEAD": _methods_of("GET")
+BY_VERB: t.Final = {
+    verb: {
+        each.has_id: name for name, each in METHODS_BY_NAME.items() if each.verb == verb
+    }
+    for verb in VERBS
 }
-"""The method of each verb, without and with an identifier."""
+"""The names of the methods of each verb, by ``True`` if they take an identifier."""
 
 NOT_THERE: t.Final = "There is no record that 'If-Match' could be true for."
 CHANGED: t.Final = "The record has changed since you read it. Load it again."
@@ -86,7 +78,7 @@ class ServiceBlueprint:
         allowed = [
             verb
             for verb in VERBS
-            if methods & {*BY_VERB[verb]} or (verb == "POST" and custom)
+            if methods & {*BY_VERB[verb].values()} or (verb == "POST" and custom)
         ]
         self._allow = ",".join(allowed)
         self.blueprint = self._make()
@@ -169,8 +161,7 @@ class ServiceBlueprint:
         service, id, query = self.service, context.id, deepcopy(context.params.query)
         # Nobody else writes the record until the commit.
         params = replace(context.params, query=query, extra={}, lock=True)
-        method = BY_VERB["GET"][id is not None]
-        read = HookContext(service, t.cast(str, method), params, id)
+        read = HookContext(service, BY_VERB["GET"][id is not None], params, id)
 
         with Transaction(is_final=True):
             try:
@@ -201,7 +192,10 @@ class ServiceBlueprint:
         return HookContext(self.service, method, params, id)
 
     def _method(self, current: Request, has_id: bool) -> str:
-        method = BY_VERB[current.method][has_id]
+        # A HEAD is a GET without a body.
+        methods = BY_VERB.get(current.method, BY_VERB["GET"])
+        # A method that takes an identifier takes, or refuses, many records without it.
+        method = methods.get(has_id, methods.get(True))
 
         if method is None:
             url = current.path.rstrip("/").rpartition("/")[0]
@@ -234,52 +228,35 @@ class ServiceBlueprint:
         return query
 
     def _finish(self, response: Response) -> Response:
-        current = current_request()
+        """Add the headers of all responses that this one does not have yet."""
+        current, headers = current_request(), response.headers
+        names = {name.lower() for name, _ in headers}
+        pairs = [NO_SNIFFING, ("Allow", self._allow)]
+
+        if self.has_callers():
+            cache_control = _cache_control_of(remembered_call())
+            pairs += [("Cache-Control", cache_control), ("Vary", CALLER)]
+
+            if "vary" in names:
+                vary(headers, CALLER)
+
         is_read = current.method in ("GET", "HEAD") and response.status_code == 200
-        etag = weak_etag(response) if is_read and response.is_sequence else None
-        cache = _cache_control_of(remembered_call()) if self.has_callers() else None
-        _complete(response.headers, allow=self._allow, cache_control=cache, etag=etag)
+
+        if is_read and response.is_sequence:
+            pairs.append(("ETag", weak_etag(response)))
+
+        # One slice takes a fraction of the time of a look-up and an addition for each.
+        headers[len(headers) :] = [
+            each for each in pairs if each[0].lower() not in names
+        ]
 
         # A look-up of a header that is not there costs an exception.
-        if etag is not None and "HTTP_IF_NONE_MATCH" in current.environ:
+        if is_read and "HTTP_IF_NONE_MATCH" in current.environ:
             # The application may have set another tag.
             if current.if_none_match.contains_weak(response.get_etag()[0] or ""):
                 response.status_code = 304
 
         return response
-
-
-def _complete(
-    headers: Headers,
-    *,
-    allow: str,
-    cache_control: str | None = None,
-    etag: str | None = None,
-) -> None:
-    """Set ``Allow``, and add the other headers that a response does not have yet.
-
-    :param cache_control: The ``Cache-Control`` of a response that depends on the
-        caller. No header by default.
-    """
-    names = {name.lower() for name, _ in headers}
-    pairs = [NO_SNIFFING]
-
-    if "allow" in names:
-        headers["Allow"] = allow
-    else:
-        pairs.append(("Allow", allow))
-
-    if cache_control is not None:
-        pairs += [("Cache-Control", cache_control), ("Vary", CALLER)]
-
-        if "vary" in names:
-            vary(headers, CALLER)
-
-    if etag is not None:
-        pairs.append(("ETag", etag))
-
-    # One slice takes a fraction of the time of a look-up and an addition for each.
-    headers[len(headers) :] = [pair for pair in pairs if pair[0].lower() not in names]
 
 
 def _cache_control_of(call: HookContext | None) -> str:
