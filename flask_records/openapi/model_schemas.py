@@ -23,7 +23,7 @@ from ..query.readers import (
 )
 from ..query.values import nullable
 from ..transaction import Transaction
-from .schemas import Relation, Schemas
+from .schemas import COUNT, list_of, object_of, Relation, Schemas
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -43,8 +43,8 @@ EXAMPLE: t.Final = "example"
 
 READ_BY: t.Final[Mapping[t.Any, Callable[[t.Any], Schema]]] = {
     one: lambda value: value,
-    many: lambda value: {"type": "array", "items": value},
-    pair: lambda value: {"type": "array", "items": value, "minItems": 2, "maxItems": 2},
+    many: list_of,
+    pair: lambda value: {**list_of(value), "minItems": 2, "maxItems": 2},
     text: lambda value: TEXT,
     contained: lambda value: TEXT,
     pattern: lambda value: {**TEXT, "format": "regex"},
@@ -124,13 +124,9 @@ class ModelSchemas:
                 **({} if is_sent else {"readOnly": True}),
             }
 
-        schema: dict[str, t.Any] = {
-            "type": "object",
-            "properties": properties,
-            "required": [fields.id.name],
-        }
         doc = docstring(fields.model)
-        return {**schema, "description": doc} if doc else schema
+        described = {"description": doc} if doc else {}
+        return object_of(properties, required=[fields.id.name], **described)
 
     def body(self, method: str) -> Schema:
         """Return the schema of the body of a method."""
@@ -141,7 +137,7 @@ class ModelSchemas:
             written = written - fields.fixed - {*fields.options.write_once}
 
         named = [field for name, field in fields.writable.items() if name in written]
-        properties = {
+        properties: dict[str, Schema] = {
             field.name: {
                 **self._sent(field),
                 **_described(field),
@@ -149,18 +145,18 @@ class ModelSchemas:
             }
             for field in named
         }
-        id: Schema = {"description": "The identifier of a record."}
-        related = {name: {"type": "array", "items": id} for name in relations}
+        related = list_of({"description": "The identifier of a record."})
+        properties |= dict.fromkeys(relations, related)
+
+        if method == "patch":
+            return object_of(properties)
+
         required = [
             field.name
             for field in named
             if field.is_required and field.name not in self._optional
         ]
-        schema: dict[str, t.Any] = {
-            "type": "object",
-            "properties": properties | related,
-        }
-        return {**schema, "required": required} if method != "patch" else schema
+        return object_of(properties, required=required)
 
     def query(
         self,
@@ -188,41 +184,29 @@ class ModelSchemas:
 
         grouped = self._grouping()
         ordered += [f"{n}.{each}" for n in AGGREGATES for each in grouped.get(n, ())]
-        limit: dict[str, t.Any] = {"type": "integer", "minimum": 0}
-        group = {"type": "array", "items": {"type": "object", "properties": compared}}
-        paging: dict[str, t.Any] = {
-            LIMIT: limit,
-            "$skip": {"type": "integer", "minimum": 0},
-            "$sort": {
-                "type": "object",
-                "properties": {name: {"enum": [1, -1]} for name in ordered},
-                "additionalProperties": False,
-            },
-            SELECT: {
-                "type": "array",
-                "items": {"enum": names},
-            },
+        default = {"default": pagination.default} if pagination.is_on else {}
+        directions = dict.fromkeys(ordered, {"enum": [1, -1]})
+        paging: dict[str, Schema] = {
+            LIMIT: {**COUNT, **default},
+            "$skip": COUNT,
+            "$sort": object_of(directions, additionalProperties=False),
+            SELECT: list_of({"enum": names}),
         }
 
         if related:
-            paging[POPULATE] = {"type": "array", "items": {"enum": [*related]}}
+            paging[POPULATE] = list_of({"enum": [*related]})
 
         for name, names in grouped.items():
-            text = f"The fields of {name}."
-            items: Schema = {"enum": names}
-            listed: Schema = {"type": "array", "items": items, "description": text}
-            paging[name] = listed
+            text = {"description": f"The fields of {name}."}
+            paging[name] = {**list_of({"enum": names}), **text}
 
             if name == GROUP and (times := self._times(names)):
-                unit: Schema = {"enum": [*UNITS]}
-                units = {"type": "object", "properties": dict.fromkeys(times, unit)}
-                paging[name] = {"anyOf": [listed, units]}
+                units = object_of(dict.fromkeys(times, {"enum": [*UNITS]}))
+                paging[name] = {"anyOf": [paging[name], units]}
 
-        if pagination.is_on:
-            limit["default"] = pagination.default
-
-        groups = {name: group for name in sorted(self._model.syntax.groups)}
-        return {"type": "object", "properties": {**compared, **paging, **groups}}
+        group = list_of(object_of(compared))
+        groups = dict.fromkeys(sorted(self._model.syntax.groups), group)
+        return object_of({**compared, **paging, **groups})
 
     def groups(self) -> Schema | None:
         """Return the schema of groups and sums of records, if clients have any."""
@@ -241,9 +225,9 @@ class ModelSchemas:
 
         for function, names in grouping.items():
             values = {name: _aggregated(function, fields[name]) for name in names}
-            properties[function] = {"type": "object", "properties": values}
+            properties[function] = object_of(values)
 
-        return {"type": "object", "properties": properties}
+        return object_of(properties)
 
     def _grouping(self) -> dict[str, list[str]]:
         """Return the names of the fields that clients may group by, or ask a value of,
@@ -278,11 +262,7 @@ class ModelSchemas:
             if field.conversion.is_ordered or not operator.needs_order
             if field.conversion.is_text or operator.read not in FOR_TEXT
         }
-        operations = {
-            "type": "object",
-            "properties": allowed,
-            "additionalProperties": False,
-        }
+        operations = object_of(allowed, additionalProperties=False)
         return {"anyOf": [or_null, operations]}
 
     def _value(self, field: Field, *, is_nullable: bool = True) -> Schema:

@@ -19,16 +19,27 @@ OBJECT: t.Final = {"type": "object"}
 """The schema of any object."""
 
 
+COUNT: t.Final = {"type": "integer", "minimum": 0}
+"""The schema of a number of records."""
+
+
 def list_of(items: Schema) -> Schema:
     """Return the schema of a list."""
     return {"type": "array", "items": items}
 
 
+def object_of(properties: Mapping[str, Schema], **keywords: t.Any) -> Schema:
+    """Return the schema of an object.
+
+    :param keywords: Other keywords of JSON Schema.
+    """
+    return {"type": "object", "properties": properties, **keywords}
+
+
 def page_of(items: Schema) -> Schema:
     """Return the schema of a page."""
-    count = {"type": "integer", "minimum": 0}
-    parts = {"total": count, "limit": count, "skip": count, "data": list_of(items)}
-    return {"type": "object", "properties": parts, "required": [*parts]}
+    parts = {"total": COUNT, "limit": COUNT, "skip": COUNT, "data": list_of(items)}
+    return object_of(parts, required=[*parts])
 
 
 class Relation(t.NamedTuple):
