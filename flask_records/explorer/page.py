@@ -123,7 +123,7 @@ def _send_page() -> Response:
         "flask_records/explorer.html",
         name=current_app.name,
         styles=_names("*.css"),
-        modules=_names("*.js", "views/*.js"),
+        modules=_names("*.js"),
     )
     return protect(make_response(page), images=IMAGES)
 
@@ -149,10 +149,9 @@ def _allowed_visitor() -> Params:
     return params
 
 
-def _names(*patterns: str) -> list[str]:
-    """Return the names of files of the page, which match patterns."""
-    found = [path for pattern in patterns for path in sorted(FILES.glob(pattern))]
-    return [path.relative_to(FILES).as_posix() for path in found]
+def _names(pattern: str) -> list[str]:
+    """Return the names of the files of the page that match a pattern."""
+    return sorted(path.relative_to(FILES).as_posix() for path in FILES.rglob(pattern))
 
 
 VIEWS: t.Final[Views] = {

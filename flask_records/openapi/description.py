@@ -80,11 +80,6 @@ class CallDescription:
         return method_named(self.method).has_id and not self.is_many
 
     @property
-    def has_data(self) -> bool:
-        """``True`` if it takes data."""
-        return method_named(self.method).has_data
-
-    @property
     def is_custom(self) -> bool:
         """``True`` for a method that is not one of the six."""
         return self.method not in METHODS
@@ -132,11 +127,8 @@ class ServiceDescription:
     @property
     def text(self) -> str | None:
         """A text of the application about it."""
-        if self.model is not None and (text := docstring(self.model)):
-            return text
-
-        is_own = self.model is None
-        text = self.schemas.record.get("description") if is_own else None
+        model = self.model
+        text = docstring(model) if model else self.schemas.record.get("description")
         return text or _text_of(self.service.target)
 
     @property
@@ -244,9 +236,9 @@ def describe(
     described = []
 
     for service in current_records.services.values():
-        if params is None or not only_usable:
-            accepts, methods = True, service.methods
-        else:
+        accepts, methods = True, service.methods
+
+        if params is not None and only_usable:
             accepts = current_records.accesses[service.path].accepts(params)
             methods = tuple(
                 method

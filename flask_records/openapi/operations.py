@@ -179,7 +179,7 @@ class Operations:
             names = list(dict.fromkeys(call.method for call in calls))
             operation["parameters"].append(_header(names))
 
-        if first.has_data:
+        if method_named(first.method).has_data:
             content = {each: self._body(each, calls) for each in self._media_types}
             operation["requestBody"] = {"required": True, "content": content}
 
