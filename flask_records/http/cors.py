@@ -61,16 +61,10 @@ class CorsSettings:
         origins = parse_origins(settings.get("origins"), f"{SETTING}['origins']")
         credentials = settings.get("credentials", False)
 
-        if credentials and not origins:
+        if credentials and (not origins or ALL in origins):
             raise RuntimeError(
-                f"{SETTING}['credentials'] has no effect without {SETTING}['origins']."
-                " Name the origins, or remove it."
-            )
-
-        if credentials and ALL in origins:
-            raise RuntimeError(
-                f"{SETTING}['credentials'] would let all pages act as your users. Name"
-                " the origins instead of '*'."
+                f"{SETTING}['credentials'] needs {SETTING}['origins'] that name the"
+                " origins, not '*': their pages act as your users."
             )
 
         return cls(origins, credentials)
