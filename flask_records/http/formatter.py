@@ -23,8 +23,7 @@ from ..query.casts import moment_text
 from ..service.results import as_record, NOBODY, PrivateRecord, shows_itself
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable
-    from wsgiref.types import StartResponse, WSGIEnvironment
+    from wsgiref.types import WSGIEnvironment
 
     from ..context import HookContext
 
@@ -65,36 +64,18 @@ def format_json(context: HookContext) -> Response:
 
 
 class CompleteResponse(Response):
-    """A response that is sent without further changes if none are left: its status has
-    a body, its length is known, and no header holds a URL. Werkzeug sends the same, and
-    takes 12 µs of the 300 of a get for it.
+    """A response whose headers need no completion by Werkzeug, which takes 3 µs of the
+    250 of a get, if they tell its length and no URL.
     """
 
-    is_watched = False
-
-    def call_on_close(self, func: Callable[[], t.Any]) -> Callable[[], t.Any]:
-        self.is_watched = True
-        return super().call_on_close(func)
-
-    def __call__(
-        self, environ: WSGIEnvironment, start_response: StartResponse
-    ) -> Iterable[bytes]:
-        body, headers = self.response, list(self.headers)
-        names = {name.lower() for name, _ in headers}
-
-        if (
-            self.status_code < 200
-            or self.status_code in (204, 304)
-            or environ["REQUEST_METHOD"] == "HEAD"
-            or self.is_watched
-            or not _is_bytes(body)
-            or "content-length" not in names
-            or not names.isdisjoint(URL_HEADERS)
-        ):
-            return super().__call__(environ, start_response)
-
-        start_response(self.status, headers)
-        return t.cast("list[bytes]", body)
+    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
+        names = {name.lower() for name, _ in self.headers}
+        is_complete = (
+            self.status_code not in (204, 304)
+            and "content-length" in names
+            and names.isdisjoint(URL_HEADERS)
+        )
+        return self.headers if is_complete else super().get_wsgi_headers(environ)
 
 
 def json_response(body: bytes, status: int) -> Response:
