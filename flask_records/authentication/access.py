@@ -55,21 +55,14 @@ class Access:
         """
         service = self.find_service()
 
-        if service is None and self.named is not None:
+        if service is not None:
+            beginning = f"The service '{self.path}' accepts"
+            service.check_strategies(self.strategies, beginning)
+        elif self.named is not None:
             raise RuntimeError(
                 f"The service '{self.path}' asks '{self.named}', which is not an"
                 " authentication service."
             )
-
-        if service is None:
-            return
-
-        for name in self.strategies:
-            if name not in service.strategies:
-                raise RuntimeError(
-                    f"The service '{self.path}' accepts '{name}', which is not a"
-                    f" strategy. The strategies are: {', '.join(service.strategies)}."
-                )
 
     def __call__(self, context: HookContext) -> None:
         """Set the user of a call. A public method ignores invalid credentials.

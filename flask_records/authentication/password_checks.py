@@ -6,7 +6,7 @@ import typing as t
 
 from .hooks import HashPassword
 from .strategies import JWT, LOCAL
-from .users import fields_of, share_model
+from .users import fields_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -14,6 +14,7 @@ if t.TYPE_CHECKING:
     from flask import Flask
 
     from ..extension import FlaskRecords
+    from ..query import Fields
     from ..service import Service
     from .service import AuthenticationService
     from .settings import AuthenticationSettings
@@ -31,26 +32,6 @@ AuthenticationService(custom_hashing=True):
 
     {service}.before("create", "update", "patch")(hash_password("{field}"))
 """
-
-
-def _check_provider_users(settings: AuthenticationSettings, users: Service) -> None:
-    """Check that users have the fields that OAuth providers need.
-
-    :raises RuntimeError: A field is missing, or not unique.
-    """
-    fields = fields_of(users)
-
-    if fields is None:
-        return
-
-    for provider in settings.oauth.providers.values():
-        name = provider.id_field
-
-        if name not in fields.names or not fields.is_unique(name):
-            raise RuntimeError(
-                f"{settings.name}['oauth'][{provider.name!r}] needs a field '{name}' of"
-                f" '{users.path}': text that is unique and can be null."
-            )
 
 
 def check_users(records: FlaskRecords, apps: Collection[Flask]) -> None:
@@ -84,59 +65,61 @@ def _check_passwords(
 
         return
 
-    _check_provider_users(settings, users)
+    if (fields := fields_of(users)) is not None:
+        _check_provider_fields(settings, fields, users.path)
 
-    if LOCAL in used:
-        _check_names(authentication, users, settings)
+        if LOCAL in used:
+            _check_login_fields(authentication, fields, settings.name)
 
     for service in records.services.values():
-        problems = "\n".join(_problems(records, authentication, users, service))
+        problems = "\n".join(_problems(records, authentication, service))
 
         if problems:
             raise RuntimeError(problems)
 
 
-def _check_names(
-    authentication: AuthenticationService,
-    users: Service,
-    settings: AuthenticationSettings,
+def _check_provider_fields(
+    settings: AuthenticationSettings, fields: Fields, path: str
 ) -> None:
-    fields = fields_of(users)
+    for provider in settings.oauth.providers.values():
+        name = provider.id_field
 
-    if fields is None:
-        return
+        if name not in fields.names or not fields.is_unique(name):
+            raise RuntimeError(
+                f"{settings.name}['oauth'][{provider.name!r}] needs a field '{name}' of"
+                f" '{path}': text that is unique and can be null."
+            )
 
+
+def _check_login_fields(
+    authentication: AuthenticationService, fields: Fields, setting: str
+) -> None:
     for option in ("username", "password"):
         name = getattr(authentication, option)
 
         if name not in fields.names:
             raise RuntimeError(
                 f"AuthenticationService({option}={name!r}) names no field of"
-                f" '{users.path}'. Name another one, or leave 'local' out of"
-                f" {settings.name}['strategies'] if nobody logs in with a password."
+                f" '{authentication.users_path}'. Name another one, or leave 'local'"
+                f" out of {setting}['strategies'] if nobody logs in with a password."
             )
 
 
 def _problems(
     records: FlaskRecords,
     authentication: AuthenticationService,
-    users: Service,
     service: Service,
 ) -> Iterator[str]:
-    field, fields = authentication.password, fields_of(service)
+    field, clients = authentication.password, service.capabilities.scope_for(None)
 
-    if fields is None or field not in fields.names:
+    if clients is None or field not in clients.fields.names:
         return
 
-    if service is not users and not share_model(service, users):
+    if not authentication.lookup.has(service):
         return
 
-    path, model = service.path, fields.model.__name__
+    path, model = service.path, clients.fields.model.__name__
     name = path if path.isidentifier() else f'records["{path}"]'
-    clients = service.capabilities.scope_for(None)
-
-    if clients is None:
-        return
 
     if field in clients.names:
         yield VISIBLE.format(path=path, model=model, field=field)

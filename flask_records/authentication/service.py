@@ -172,7 +172,8 @@ class AuthenticationService(Capabilities):
         settings = AuthenticationSettings.of(
             app, self._setting, self._hasher, refresh=self.refresh is not None
         )
-        settings.check_strategies(self.strategies)
+        beginning = f"{self._setting}['strategies'] names"
+        self.check_strategies(settings.strategies, beginning)
         app.extensions.setdefault(EXTENSION, {})[self] = settings
 
         if not settings.oauth.providers:
@@ -186,6 +187,19 @@ class AuthenticationService(Capabilities):
             ) from error
 
         add_views(app, self)
+
+    def check_strategies(self, names: Collection[str], beginning: str) -> None:
+        """Check that strategies exist.
+
+        :param beginning: The beginning of the message of an error.
+        :raises RuntimeError: One does not.
+        """
+        for name in names:
+            if name not in self.strategies:
+                raise RuntimeError(
+                    f"{beginning} '{name}', which is not a strategy. The strategies"
+                    f" are: {', '.join(self.strategies)}."
+                )
 
     @property
     def settings(self) -> AuthenticationSettings:

@@ -22,7 +22,7 @@ from .passwords import Passwords
 from .tokens import DAY, Tokens
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
 
     from flask import Flask
 
@@ -159,18 +159,6 @@ class AuthenticationSettings:
                 options.get("oauth", {}), f"{name}['oauth']", origins
             ),
         )
-
-    def check_strategies(self, names: Collection[str]) -> None:
-        """Check that the strategies of the settings exist.
-
-        :raises RuntimeError: One does not.
-        """
-        for name in self.strategies:
-            if name not in names:
-                raise RuntimeError(
-                    f"{self.name}['strategies'] names '{name}', which is not a"
-                    f" strategy. The strategies are: {', '.join(names)}."
-                )
 
 
 def _passwords(

@@ -68,7 +68,7 @@ class Users:
     def has(self, service: Service) -> bool:
         """Return whether a service has the users, or is over the same model."""
         users = self.services.get(self.path)
-        return users is not None and (service is users or share_model(service, users))
+        return users is not None and (service is users or _share_model(service, users))
 
     def find(self, username: str) -> Record | None:
         """Return the record of the user with a name, if there is one. Names are the
@@ -179,7 +179,7 @@ def fields_of(service: Service) -> Fields | None:
     return None if scope is None else scope.fields
 
 
-def share_model(one: Service, other: Service) -> bool:
+def _share_model(one: Service, other: Service) -> bool:
     """Return whether two services share a model, or one inherits from the other."""
     fields, others = fields_of(one), fields_of(other)
 
