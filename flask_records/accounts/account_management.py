@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 
+from ..authentication.limits import count_account
 from ..authentication.refresh_tokens import CLAIM
-from ..authentication.users import fields_of
 from ..context import Params
 from ..errors import BadRequest, Conflict, Forbidden, NotAuthenticated
-from ..globals import current_call, current_records
+from ..globals import current_call
 from ..problems import EMPTY, NO_TEXT, Problem, TOO_LONG
 from ..service import Capabilities
 from .mailed_tokens import (
@@ -145,11 +145,12 @@ class AccountManagement(Capabilities):
 
         :param verified: The field that tells whether the address is confirmed.
         """
-        fields, clients = fields_of(users), users.capabilities.scope_for(None)
+        clients = users.capabilities.scope_for(None)
 
-        if fields is None or clients is None:
+        if clients is None:
             return
 
+        fields = clients.fields
         options = {"path": users.path, "model": fields.model.__name__}
 
         if verified not in fields.names:
@@ -233,7 +234,8 @@ class AccountManagement(Capabilities):
 
     def _send(self, kind: str, data: Record, params: Params) -> None:
         address = self._address_in(data.get("value"))
-        self._count(address)
+        # Whether or not there is an account.
+        count_account(current_call.path, address)
         send_later(partial(self._mail, kind, address))
 
     def _verify(self, data: Record, params: Params) -> None:
@@ -276,7 +278,8 @@ class AccountManagement(Capabilities):
         value = _mapping(data.get("value"))
         user = self._caller(value, self._password, params)
         address = self._address_in(value.get("changes"))
-        self._count(address)
+        # Whether or not there is an account.
+        count_account(current_call.path, address)
         send_later(partial(self._mail_change, user[self._users.id], address))
 
     def _caller(self, value: Record, field: str, params: Params) -> Record:
@@ -296,10 +299,7 @@ class AccountManagement(Capabilities):
         if named is not None and self._address_in(named) != user[self._field]:
             raise Forbidden("This is not the user who is logged in.")
 
-        if current_records.limits is not None:
-            path = self._authentication.as_service.path
-            current_records.limits.count_login(path, f"id {params.user_id}")
-
+        count_account(self._authentication.as_service.path, f"id {params.user_id}")
         password, hash = _text(value, field), user.get(self._password)
 
         if not self._authentication.verify_password(password, hash):
@@ -364,14 +364,6 @@ class AccountManagement(Capabilities):
         password = _text(value, field)
         self._authentication.settings.passwords.check(password, field)
         return password
-
-    def _count(self, address: str) -> None:
-        """Count a mail to an address, whether or not there is an account.
-
-        :raises TooManyRequests: There were too many.
-        """
-        if current_records.limits is not None:
-            current_records.limits.count_login(current_call.path, address)
 
 
 def _object(required: Mapping[str, Schema], user: Schema | None = None) -> Schema:

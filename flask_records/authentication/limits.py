@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import ipaddress
 import math
 import time
 import typing as t
-from functools import partial
 
 from flask import current_app, has_request_context, request
 
@@ -15,6 +13,7 @@ from ..errors import TooManyRequests
 from ..globals import call_stack, current_records
 from ..http.error_handler import line_of, Outages
 from ..settings import Check, read_settings
+from .token_stores import digest_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -100,16 +99,6 @@ class Limits:
         if context.method != "create" or context.path not in authentications:
             self.count(context.path, context.method, client_address)
 
-    def count_login(self, path: str, account: str) -> None:
-        """Count an attempt of a client, not of a hook or a script, to log in as a user.
-
-        :raises TooManyRequests: There were too many.
-        """
-        context = call_stack.get()
-
-        if context is None or context.params.provider is not None:
-            self.count(path, "account", partial(_digest, account))
-
     def count(self, path: str, method: str, client: Callable[[], str]) -> None:
         """Count a request of a client to a service or a view.
 
@@ -143,6 +132,21 @@ class Limits:
         raise error
 
 
+def count_account(path: str, account: str) -> None:
+    """Count an attempt of a client, not of a hook or a script, on an account, if calls
+    are limited.
+
+    :param path: The path of the service whose limit counts.
+    :param account: The name of the account, or what a client takes for it.
+    :raises TooManyRequests: There were too many.
+    """
+    limits, context = current_records.limits, call_stack.get()
+
+    # The storage of the counts has no names.
+    if limits and (context is None or context.params.provider is not None):
+        limits.count(path, "account", lambda: digest_of(account))
+
+
 def client_address() -> str:
     """Return the address of the client of the current request, or its network."""
     return network_of(request.remote_addr or "unknown")
@@ -162,11 +166,6 @@ def network_of(text: str) -> str:
         return text
 
     return str(ipaddress.ip_network((address, 64), strict=False))
-
-
-def _digest(text: str) -> str:
-    """Return the digest of a name, for the keys of the storage."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _bound_storage(app: Flask) -> None:

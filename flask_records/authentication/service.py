@@ -15,7 +15,7 @@ from ..names import METHODS
 from ..service import Capabilities
 from ..service.results import without
 from ..signals import call
-from .limits import client_address
+from .limits import client_address, count_account
 from .oauth_strategy import LOGIN, OAUTH, OAuthStrategy
 from .passwords import MAX_LENGTH
 from .refresh_tokens import KIND, RefreshTokens
@@ -385,12 +385,10 @@ class AuthenticationService(Capabilities):
         users, passwords = self.lookup, self.settings.passwords
         user = users.find(username) or {}
 
-        if current_records.limits is not None:
-            # However the name is spelt, it is the same account.
-            spelt = unicodedata.normalize("NFKC", username).casefold().strip()
-            account = f"id {user[users.id]}" if user else f"name {spelt}"
-            current_records.limits.count_login(self.as_service.path, account)
-
+        # However the name is spelt, it is the same account.
+        spelt = unicodedata.normalize("NFKC", username).casefold().strip()
+        account = f"id {user[users.id]}" if user else f"name {spelt}"
+        count_account(self.as_service.path, account)
         hash: t.Any = user.get(users.password)
         is_valid = passwords.verify(password, hash)
 
