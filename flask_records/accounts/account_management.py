@@ -317,8 +317,7 @@ class AccountManagement(Capabilities):
         if service.refresh is not None:
             service.refresh.keep(payload)
 
-        tokens = service.settings.tokens
-        token, _ = service.tokens.create(tokens, service.get_user(id), claims)
+        token, _ = service.tokens.create(service.get_user(id), claims)
         return {"accessToken": token}
 
     def _mail(self, kind: str, address: str) -> None:

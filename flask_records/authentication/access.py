@@ -9,6 +9,7 @@ from ..context import Params
 from ..errors import NotAuthenticated, RecordsError
 from ..globals import current_records
 from ..http.blueprint import PROVIDER as REST
+from ..service.results import without
 from .strategies import ACCESS_TOKEN
 
 if t.TYPE_CHECKING:
@@ -146,8 +147,7 @@ def admit(
     if isinstance(params.user, dict):
         params.user_id = params.user.get(service.id)
 
-    if not OWN_PARAMS.issuperset(result):
-        params.extra.update({k: v for k, v in result.items() if k not in OWN_PARAMS})
+    params.extra.update(without(result, OWN_PARAMS))
 
 
 def params_of_visitor(headers: Headers) -> Params:

@@ -14,12 +14,12 @@ from ..http.routes import current_routes
 from .strategies import Strategy
 from .token_stores import (
     digest_of,
+    find_by_id,
     find_token,
     fingerprint,
     id_of,
     issue_token,
     new_token,
-    TOKEN,
 )
 from .user_tokens import VerifiedUser
 
@@ -125,13 +125,9 @@ class RefreshTokens:
             return
 
         token = self._token_of(data, context.params)
+        stored = find_by_id(self._store, KIND, token)
 
-        if not isinstance(token, str) or TOKEN.fullmatch(token) is None:
-            return
-
-        stored = self._store.get(id_of(token))
-
-        if stored and stored.kind == KIND and stored.digest != digest_of(token):
+        if stored is not None and stored.digest != digest_of(token):
             self._store.remove(stored.id)
 
     def _authenticate(

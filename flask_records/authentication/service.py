@@ -160,7 +160,7 @@ class AuthenticationService(Capabilities):
         """The strategies by name."""
         self._setting = settings
         self._hasher = hasher
-        self.tokens = UserTokens(self.lookup, tokens)
+        self.tokens = UserTokens(self)
         """Issues tokens to users, finds the users of tokens, and revokes tokens."""
 
     def init_app(self, app: Flask) -> None:
@@ -302,7 +302,7 @@ class AuthenticationService(Capabilities):
         if self.refresh is not None and user is not None:
             claims, fields = self.refresh.issue(result, params)
 
-        token, payload = self.tokens.create(self.settings.tokens, user, claims)
+        token, payload = self.tokens.create(user, claims)
         parts = {ACCESS_TOKEN: token, "payload": payload}
         login = {"user": user, "authentication": {**result["authentication"], **parts}}
         return {ACCESS_TOKEN: token, **fields, **result, **login}
@@ -440,7 +440,7 @@ class AuthenticationService(Capabilities):
         :param user: The user it is for.
         :raises NotAuthenticated: There is no user.
         """
-        return self.tokens.create(self.settings.tokens, user)
+        return self.tokens.create(user)
 
     def revoke_user(self, id: Id) -> None:
         """Refuse all tokens of a user that were issued until now: log the user out

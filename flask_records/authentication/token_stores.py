@@ -377,15 +377,21 @@ def find_token(store: TokenStore, kind: str, token: t.Any) -> StoredToken | None
 
     :param token: What a client has sent.
     """
+    stored = find_by_id(store, kind, token)
+
+    if stored is None or stored.expires <= time.time():
+        return None
+
+    return stored if hmac.compare_digest(stored.digest, digest_of(token)) else None
+
+
+def find_by_id(store: TokenStore, kind: str, token: t.Any) -> StoredToken | None:
+    """Return the token of a kind whose identifier a token has, whatever its secret."""
     if not isinstance(token, str) or TOKEN.fullmatch(token) is None:
         return None
 
     stored = store.get(id_of(token))
-
-    if stored is None or stored.kind != kind or stored.expires <= time.time():
-        return None
-
-    return stored if hmac.compare_digest(stored.digest, digest_of(token)) else None
+    return stored if stored is not None and stored.kind == kind else None
 
 
 def _parameters(keys: tuple[str, ...]) -> Record:

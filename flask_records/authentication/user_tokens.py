@@ -18,9 +18,7 @@ if t.TYPE_CHECKING:
 
     from ..service import Service
     from ..typing import Id, Record
-    from .token_stores import TokenStore
-    from .tokens import Tokens
-    from .users import Users
+    from .service import AuthenticationService
 
 CLOCK_TOLERANCE: t.Final = 5
 """The seconds that the clocks of servers that issue tokens may differ, and that a call
@@ -45,19 +43,16 @@ class UserTokens:
     """Issues tokens to users, finds the users of tokens, and revokes tokens: single
     ones, and all of a user that were issued until some time.
 
-    :param users: The users.
-    :param store: Stores the marks of revoked tokens, if there is a store.
+    :param service: The authentication service.
     """
 
-    def __init__(self, users: Users, store: TokenStore | None) -> None:
-        self._users = users
-        self._store = store
+    def __init__(self, service: AuthenticationService) -> None:
+        self._service = service
+        self._users = service.lookup
+        self._store = service.token_store
 
     def create(
-        self,
-        tokens: Tokens,
-        user: Record | None,
-        claims: Mapping[str, t.Any] = NO_CLAIMS,
+        self, user: Record | None, claims: Mapping[str, t.Any] = NO_CLAIMS
     ) -> tuple[str, Record]:
         """Return a new token and its claims. It depends on the password hash of the
         user.
@@ -71,10 +66,11 @@ class UserTokens:
         id = user[self._users.id]
         digits = secrets.token_hex(8)
         head = f"{digits[:8]}-{digits[8:12]}-8{digits[13:]}"
-        token_id = _token_id(head, self._users.path, self.hash_of(user))
-        mark = self.mark_of(id)
-        return tokens.create_token(
-            id, token_id=token_id, not_before=mark, claims=claims
+        return self._service.settings.tokens.create_token(
+            id,
+            token_id=_token_id(head, self._users.path, self.hash_of(user)),
+            not_before=self.mark_of(id),
+            claims=claims,
         )
 
     def hash_of(self, user: Record) -> str | None:
