@@ -22,6 +22,7 @@ from tests.http.revocation.revocations import (
     add_users,
     everywhere,
     in_tables,
+    is_valid,
     log_in,
     log_out,
     register,
@@ -44,6 +45,22 @@ def test_mark_of_a_key_never_goes_back(app, store):
         list(pool.map(put, [7] * 8))
 
     assert [put(9), put(8), put(10)] == [9, 9, 10]
+
+
+@in_tables
+def test_user_and_revocation_of_a_token_are_read_by_one_statement(app, client, ann):
+    token, statements = log_in(client), []
+    is_valid(client, token)
+
+    with app.app_context():
+        engine = app.extensions["sqlalchemy"].engine
+
+    sa.event.listen(
+        engine, "before_cursor_execute", lambda *args: statements.append(args[2])
+    )
+    is_valid(client, token)
+
+    assert ["FROM token" in statement for statement in statements] == [True, False]
 
 
 @in_tables
