@@ -17,7 +17,7 @@ from ..adapter import SQLAlchemyService
 from ..adapter.database import Database
 from ..adapter.sessions import session_of_app
 from ..context import Params
-from ..errors import NotFound, Unavailable
+from ..errors import Unavailable
 from ..query.plan_cache import Plan
 from ..query.plans import ExtraValue
 from ..service import Service
@@ -150,10 +150,13 @@ class TableTokens:
     def __init__(
         self, model: type[t.Any], *, session: SessionSource = session_of_app
     ) -> None:
-        records = SQLAlchemyService(model, session=session, multi=["remove"])
+        records = SQLAlchemyService(model, session=session, multi=["patch", "remove"])
         # It is at no path of an application: only this class calls it.
         self._records = Service("tokens", records, CallSignals(), Transports())
         self._database = Database(session, sa.inspect(model))
+        self._by_id = sa.select(*(getattr(model, name) for name in FIELDS)).where(
+            model.id == sa.bindparam("token")
+        )
         self._latest = sa.select(sa.func.max(model.issued)).where(
             sa.or_(*(model.digest == sa.bindparam(name) for name in KEYS))
         )
@@ -173,32 +176,19 @@ class TableTokens:
 
     def get(self, id: str) -> StoredToken | None:
         """Return the token with an identifier, if there is one."""
-        try:
-            record = self._records._get(id)
-        except NotFound:
-            return None
-
-        return StoredToken(**{name: record[name] for name in FIELDS})
+        rows = self._rows(self._by_id, {"token": id})
+        return StoredToken(**dict(zip(FIELDS, rows[0], strict=True))) if rows else None
 
     def replace(self, id: str, digest: str, /, **changes: t.Any) -> bool:
         """Change the fields of a token that has a digest. Return ``False`` if there is
         none.
         """
-        try:
-            self._records._patch(id, changes, Params(query={"digest": digest}))
-        except NotFound:
-            return False
-
-        return True
+        query = {"id": id, "digest": digest}
+        return bool(self._records._patch(None, changes, Params(query=query)))
 
     def remove(self, id: str) -> bool:
         """Remove a token. Return ``False`` if there is none."""
-        try:
-            self._records._remove(id)
-        except NotFound:
-            return False
-
-        return True
+        return bool(self._records._remove(None, Params(query={"id": id})))
 
     def put_mark(self, key: str, issued_before: int, expires: int) -> None:
         """Store a mark, beside earlier ones of the key."""
