@@ -444,8 +444,8 @@ class AuthenticationService(Capabilities):
 
     def revoke_user(self, id: Id) -> None:
         """Refuse all tokens of a user that were issued until now: log the user out
-        everywhere. Tokens that are issued until the commit of the call in progress are
-        refused, too, if that takes no more than five seconds.
+        everywhere. A table is written in the call in progress, and refuses the tokens
+        that are issued until its commit, too, if that takes five seconds at most.
 
         :param id: The identifier of the user.
         :raises NotFound: There is no such user.
