@@ -17,7 +17,7 @@ def client():
 
 @pytest.fixture(scope="package")
 def keys(tmp_path_factory):
-    """The paths of a private and a public key of each kind."""
+    """The paths of a private key of each kind, beside which is the public one."""
     folder = tmp_path_factory.mktemp("keys")
     made = {
         "RS256": rsa.generate_private_key(65537, 2048),

@@ -20,7 +20,12 @@ from tests.authentication import (
     serving,
     signed,
 )
-from tests.http.authentication.token_files import is_accepted, refusal, segment
+from tests.http.authentication.token_files import (
+    is_accepted,
+    public_file,
+    refusal,
+    segment,
+)
 
 
 def test_header_and_claims_of_a_token(client):
@@ -94,11 +99,15 @@ def test_token_of_another_algorithm_is_refused(client, algorithm, is_signed):
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
 def test_public_key_is_no_secret(keys, algorithm):
-    options = {"passwords": CHEAP, "algorithm": algorithm, **keys[algorithm]}
+    options = {
+        "passwords": CHEAP,
+        "algorithm": algorithm,
+        "private_key": keys[algorithm],
+    }
     _, payload, _ = signed().split(".")
     text = f"{segment({'alg': 'HS256', 'typ': 'access'})}.{payload}"
 
-    with open(keys[algorithm]["public_key"], "rb") as file:
+    with open(public_file(keys[algorithm]), "rb") as file:
         signature = hmac.digest(file.read(), text.encode(), hashlib.sha256)
 
     with serving(make_records(), options) as client:
@@ -109,7 +118,11 @@ def test_public_key_is_no_secret(keys, algorithm):
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
 def test_tokens_of_key_files(keys, algorithm):
-    options = {"passwords": CHEAP, "algorithm": algorithm, **keys[algorithm]}
+    options = {
+        "passwords": CHEAP,
+        "algorithm": algorithm,
+        "private_key": keys[algorithm],
+    }
 
     with serving(make_records(), options) as client:
         token = log_in(client)
@@ -122,9 +135,8 @@ def test_tokens_of_key_files(keys, algorithm):
 def test_keys_can_be_text(keys):
     options = {"passwords": CHEAP, "algorithm": "ES256"}
 
-    for name, path in keys["ES256"].items():
-        with open(path, encoding="ascii") as file:
-            options[name] = file.read()
+    with open(keys["ES256"], encoding="ascii") as file:
+        options["private_key"] = file.read()
 
     with serving(make_records(), options) as client:
         assert is_accepted(client, log_in(client))

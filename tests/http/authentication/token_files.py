@@ -21,13 +21,15 @@ def written(folder, name, key):
     public = key.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-    paths = {
-        "private_key": folder / f"{name}.private.pem",
-        "public_key": folder / f"{name}.public.pem",
-    }
-    paths["private_key"].write_bytes(private)
-    paths["public_key"].write_bytes(public)
-    return {option: str(path) for option, path in paths.items()}
+    path = folder / f"{name}.private.pem"
+    path.write_bytes(private)
+    (folder / f"{name}.public.pem").write_bytes(public)
+    return str(path)
+
+
+def public_file(private):
+    """The path of the public key of a private one."""
+    return private.replace(".private.", ".public.")
 
 
 def segment(value):
