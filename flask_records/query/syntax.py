@@ -28,7 +28,6 @@ from .operators import (
 )
 from .paths import SortPath
 from .readers import items_of
-from .values import is_json
 from .where import (
     conditions,
     ResolvedComparison,
@@ -226,8 +225,7 @@ class _Conditions:
     def _comparison(
         self, field: Field, operator: Operator, value: t.Any
     ) -> ResolvedComparison:
-        # Each database has another idea of equal documents.
-        if operator.is_bound and value is not None and is_json(field.column.type):
+        if operator.is_bound and value is not None and field.is_document:
             raise refused(field.name, problems.NULL_ONLY)
 
         self.values.append(value)
