@@ -143,7 +143,7 @@ def answer_of(command, url, variables):
         env=os.environ | variables,
         capture_output=True,
         text=True,
-        timeout=10,
+        timeout=60,
     )
     return done.stdout.strip()
 
