@@ -22,7 +22,6 @@ def keys(tmp_path_factory):
     made = {
         "RS256": rsa.generate_private_key(65537, 2048),
         "ES256": ec.generate_private_key(ec.SECP256R1()),
-        "ES384": ec.generate_private_key(ec.SECP384R1()),
         "EdDSA": ed25519.Ed25519PrivateKey.generate(),
     }
     return {name: written(folder, name, key) for name, key in made.items()}
