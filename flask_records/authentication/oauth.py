@@ -8,19 +8,12 @@ from urllib.parse import urlencode
 
 from flask import Blueprint, request, Response, session, url_for
 
-from ..errors import (
-    BadRequest,
-    GeneralError,
-    is_answer,
-    NotAuthenticated,
-    NotFound,
-    RecordsError,
-)
+from ..errors import BadRequest, GeneralError, is_answer, NotAuthenticated, NotFound
 from ..globals import current_records
 from ..http.formatter import dumps, empty, forbid_sniffing, JSON
 from ..http.routes import routes_of
 from .limits import client_address
-from .oauth_client import ProviderClient, ProviderError, SESSION
+from .oauth_client import ProviderClient, SESSION
 from .oauth_strategy import explaining_refusals, OAuthLogin, OAuthStrategy, result_of
 
 if t.TYPE_CHECKING:
@@ -95,7 +88,9 @@ class OAuthViews:
         blueprint.add_url_rule(
             "/<provider>/callback", "callback", self._callback, methods=["GET", "POST"]
         )
-        blueprint.register_error_handler(Exception, _handle)
+        blueprint.register_error_handler(
+            Exception, lambda error: current_records.errors.handle(error)
+        )
         blueprint.after_request(_keep_private)
         return blueprint
 
@@ -173,25 +168,21 @@ class OAuthViews:
         _count("callback")
         answer = request.args.to_dict()
         login = client.take(answer.get("state", ""))
-        target = login["target"] if login else self._settings.redirect
+        target = login.get("target", self._settings.redirect)
         return self._ending(client, target, lambda: self._end(client, login, answer))
 
     def _end(
-        self, client: ProviderClient, login: Record | None, answer: Mapping[str, str]
+        self, client: ProviderClient, login: Record, answer: Mapping[str, str]
     ) -> Response:
         """Return the response of a login that the provider has answered."""
-        with client.reporting():
-            # Some providers omit the state of an error.
-            if "error" in answer or (login and "code" not in answer):
-                raise ProviderError(answer.get("error"), "authorization endpoint")
-
-        if login is None:
+        # Some providers omit the state of an error.
+        if not login and "error" not in answer:
             raise NotAuthenticated(LOST)
 
         with client.reporting():
             raw = client.raw_profile(login, answer)
 
-        done = OAuthLogin(self._settings.providers[client.name], raw, login["link"])
+        done = OAuthLogin(client.provider, raw, login["link"])
         result = result_of(self._service, done, login["query"])
 
         if login["target"] is None:
@@ -218,7 +209,12 @@ class OAuthViews:
             if is_answer(error) or target is None:
                 raise
 
-            visible = _visible(client.name, error)
+            failure = "The login at %s failed."
+            visible = current_records.errors.report(error, failure, client.name)
+
+            if visible.code == 500:
+                visible = GeneralError(FAILED)
+
             return _redirect_to(self._strategy(client).failure_url(target, visible))
 
     def _strategy(self, client: ProviderClient) -> OAuthStrategy:
@@ -249,25 +245,11 @@ def _logins_in_progress() -> list[str]:
     return sorted(keys, key=lambda key: session[key]["exp"])
 
 
-def _visible(provider: str, error: Exception) -> RecordsError:
-    """Return an error as the user sees it, and log the server's."""
-    if isinstance(error, RecordsError) and (error.code or 500) < 500:
-        return error
-
-    failure = "The login at %s failed."
-    visible = current_records.errors.report(error, failure, provider)
-    return GeneralError(FAILED) if visible.code == 500 else visible
-
-
 def _redirect_to(url: str, status: int = 302) -> Response:
     """Return a redirect whose body does not show what is in the address."""
     response = empty(status)
     response.location = url
     return response
-
-
-def _handle(error: Exception) -> ResponseReturnValue:
-    return current_records.errors.handle(error)
 
 
 def _keep_private(response: Response) -> Response:

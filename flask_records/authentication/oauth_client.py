@@ -133,14 +133,17 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             },
         )
         self.framework.expires_in = LIFETIME
-        self._provider = provider
+        self.provider = provider
+        """The provider."""
         self._forget()
 
-    def take(self, state: str) -> Record | None:
-        """Return a login that this browser began recently. Its state is valid once."""
+    def take(self, state: str) -> Record:
+        """Return a login that this browser began recently, or an empty one. Its state
+        is valid once.
+        """
         # This removes those that are older.
         self.framework.clear_state_data(session, "")
-        login: Record | None = self.framework.get_state_data(session, state)
+        login: Record = self.framework.get_state_data(session, state) or {}
         self.framework.clear_state_data(session, state)
         return login
 
@@ -160,10 +163,10 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             logger = current_app.logger
             log = logger.info if message == CANCELLED else logger.warning
             log("The login at %s failed: %s", self.name, _describe(error))
-            raise NotAuthenticated(message.format(self._provider.title)) from error
+            raise NotAuthenticated(message.format(self.provider.title)) from error
 
     def _forget(self) -> None:
-        self.server_metadata = {"userinfo_endpoint": self._provider.profile_url}
+        self.server_metadata = {"userinfo_endpoint": self.provider.profile_url}
 
     def load_server_metadata(self) -> Record:
         """Return the configuration, which the first login requests. It has known parts
@@ -184,7 +187,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             raise InvalidResponse("The issuer is not text.")
 
         urls = {
-            name: getattr(self._provider, setting, None) or configuration.get(name)
+            name: getattr(self.provider, setting, None) or configuration.get(name)
             for name, setting in ENDPOINTS.items()
         }
 
@@ -211,8 +214,11 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         """Return the profile of a login as the provider sends it.
 
         :param started: The login, as it began.
-        :param answer: The answer of the provider, with the code.
+        :param answer: The answer of the provider.
         """
+        if "error" in answer or "code" not in answer:
+            raise ProviderError(answer.get("error"), "authorization endpoint")
+
         self._check_issuer(answer.get("iss"))
         token = self._token(started, answer["code"])
         claims = self._claims(token, started.get("nonce"))
@@ -294,10 +300,10 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
 
     def _email(self, token: Record) -> Record:
         """Return the verified primary email of a user, in a field for it."""
-        if self._provider.emails_url is None:
+        if self.provider.emails_url is None:
             return {}
 
-        response = self._get(self._provider.emails_url, token)
+        response = self._get(self.provider.emails_url, token)
 
         # A user without an email for now would never get one.
         if response.status_code >= 500:
