@@ -46,13 +46,10 @@ KEY_TYPES: t.Final = ("RSA", "EC", "OKP")
 
 NAMES_ISSUER: t.Final = "authorization_response_iss_parameter_supported"
 
-ENDPOINTS: t.Final[Mapping[str, str]] = {
-    "authorization_endpoint": "authorize_url",
-    "token_endpoint": "access_url",
-    "userinfo_endpoint": "profile_url",
-    "jwks_uri": "",
-}
-"""The addresses in the configuration of a provider, and the settings before them."""
+ENDPOINTS: t.Final = (
+    *("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"),
+)
+"""The addresses in the configuration of a provider."""
 
 TENANT: t.Final = "{tenantid}"
 """The placeholder of a directory in the issuer of Microsoft."""
@@ -135,7 +132,6 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         self.framework.expires_in = LIFETIME
         self.provider = provider
         """The provider."""
-        self._forget()
 
     def take(self, state: str) -> Record:
         """Return a login that this browser began recently, or an empty one. Its state
@@ -158,15 +154,12 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             yield
         except Exception as error:
             # The response may be anything, at which libraries fail in many ways.
-            self._forget()
+            self.server_metadata: Record = {}
             message = _message(error)
             logger = current_app.logger
             log = logger.info if message == CANCELLED else logger.warning
             log("The login at %s failed: %s", self.name, _describe(error))
             raise NotAuthenticated(message.format(self.provider.title)) from error
-
-    def _forget(self) -> None:
-        self.server_metadata = {"userinfo_endpoint": self.provider.profile_url}
 
     def load_server_metadata(self) -> Record:
         """Return the configuration, which the first login requests. It has known parts
@@ -178,7 +171,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
                 response.raise_for_status()
                 self.server_metadata = self._known_parts(_object(response))
 
-        return t.cast("Record", self.server_metadata)
+        return self.server_metadata
 
     def _known_parts(self, configuration: Record) -> Record:
         issuer = configuration.get("issuer")
@@ -186,15 +179,10 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         if not isinstance(issuer, str) or not issuer:
             raise InvalidResponse("The issuer is not text.")
 
-        urls = {
-            name: getattr(self.provider, setting, None) or configuration.get(name)
-            for name, setting in ENDPOINTS.items()
-        }
+        urls = {name: configuration.get(name) for name in ENDPOINTS}
 
         for name, url in urls.items():
-            is_missing = url is None and name == "userinfo_endpoint"
-
-            if not is_missing and (not isinstance(url, str) or origin_of(url) is None):
+            if url is not None and origin_of(str(url)) is None:
                 raise InvalidResponse(f"Its {name!r} is not an address.")
 
         algorithms = configuration.get(ALGORITHMS) or ["RS256"]
@@ -289,7 +277,8 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             return dict(self.parse_id_token(token, nonce, claims_options=options))
 
     def _profile(self, token: Record) -> Record:
-        url = self.load_server_metadata().get("userinfo_endpoint")
+        metadata = self.load_server_metadata()
+        url = self.provider.profile_url or metadata.get("userinfo_endpoint")
 
         if url is None:
             return {}

@@ -147,6 +147,7 @@ def test_a_provider_that_is_down_is_an_error_for_people(provider, option):
         {"authorization_endpoint": {"a": 1}},
         {"authorization_endpoint": "https://login.example/\ud800"},
         {"token_endpoint": "ftp://x.example"},
+        *({name: None} for name in ("authorization_endpoint", "token_endpoint")),
         {"jwks_uri": None},
         {"scope": 1},
         *({"code_challenge_method": value} for value in (None, "plain", 1, [])),
