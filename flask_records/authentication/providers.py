@@ -50,7 +50,9 @@ class Profile:
             raise ValueError("The profile has no id that can be stored.")
 
         for name, pattern in (("email", EMAIL), ("name", NAME), ("avatar", IMAGE)):
-            object.__setattr__(self, name, _matching(pattern, getattr(self, name)))
+            value = getattr(self, name)
+            is_valid = isinstance(value, str) and pattern.fullmatch(value)
+            object.__setattr__(self, name, value if is_valid else None)
 
 
 def profile_of_claims(raw: Record) -> Profile:
@@ -64,8 +66,8 @@ def profile_of_claims(raw: Record) -> Profile:
     return Profile(
         id=_id(raw.get("sub", raw.get("id"))),
         email=raw.get("email") if is_verified else None,
-        name=_first(NAME, raw, "name", "display_name", "login", "username"),
-        avatar=_first(IMAGE, raw, "picture", "avatar_url", "avatar"),
+        name=_first(raw, "name", "display_name", "login", "username"),
+        avatar=_first(raw, "picture", "avatar_url", "avatar"),
     )
 
 
@@ -82,12 +84,13 @@ def _profile_of_facebook(raw: Record) -> Profile:
 
 
 def _profile_of_discord(raw: Record) -> Profile:
-    id, avatar = _id(raw.get("id")), raw.get("avatar")
-    has_image = isinstance(avatar, str) and avatar != ""
-    url = f"https://cdn.discordapp.com/avatars/{id}/{avatar}.png"
-    email = raw.get("email") if raw.get("verified") is True else None
-    name = _first(NAME, raw, "global_name", "username")
-    return Profile(id, email, name, url if has_image else None)
+    id, image = _id(raw.get("id")), raw.get("avatar")
+    return Profile(
+        id=id,
+        email=raw.get("email") if raw.get("verified") is True else None,
+        name=_first(raw, "global_name", "username"),
+        avatar=image and f"https://cdn.discordapp.com/avatars/{id}/{image}.png",
+    )
 
 
 @dataclass(frozen=True)
@@ -222,10 +225,5 @@ def _id(value: t.Any) -> str:
     return str(value) if is_id else ""
 
 
-def _first(pattern: re.Pattern[str], raw: Record, *names: str) -> str | None:
-    values = (_matching(pattern, raw.get(name)) for name in names)
-    return next(filter(None, values), None)
-
-
-def _matching(pattern: re.Pattern[str], value: t.Any) -> str | None:
-    return value if isinstance(value, str) and pattern.fullmatch(value) else None
+def _first(raw: Record, *names: str) -> t.Any:
+    return next(filter(None, map(raw.get, names)), None)

@@ -178,7 +178,7 @@ def test_email_is_left_out_unless_it_is_plain_and_verified(provider, changes):
         ({"id": 1, "name": "\u0645\u06cc\u200c"}, "\u0645\u06cc\u200c"),
     ],
 )
-def test_name_is_the_first_that_is_text_of_one_line(raw, name):
+def test_name_is_the_first_there_is_if_it_is_text_of_one_line(raw, name):
     assert read("github", raw).name == name
 
 
