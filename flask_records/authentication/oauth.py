@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from urllib.parse import urlencode
 
-from flask import Blueprint, request, Response, session, url_for
+from flask import Blueprint, request, Response, url_for
 
 from ..errors import BadRequest, GeneralError, is_answer, NotAuthenticated, NotFound
 from ..globals import current_records
 from ..http.formatter import dumps, empty, forbid_sniffing, JSON
 from ..http.routes import routes_of
 from .limits import client_address
-from .oauth_client import ProviderClient, SESSION
+from .oauth_client import ProviderClient
 from .oauth_strategy import explaining_refusals, OAuthLogin, OAuthStrategy, result_of
 
 if t.TYPE_CHECKING:
@@ -29,12 +28,6 @@ if t.TYPE_CHECKING:
 LOST: t.Final = "The login took too long, or began in another browser. Try again."
 
 FAILED: t.Final = "The login failed because of an error of this site. Try again later."
-
-MAX_LOGINS: t.Final = 3
-"""The number of logins that one browser can have in progress."""
-
-MAX_SIZE: t.Final = 1000
-"""The number of characters of a login. Browsers drop cookies of more than 4 kB."""
 
 
 def add_views(app: Flask, service: AuthenticationService) -> None:
@@ -99,32 +92,20 @@ class OAuthViews:
         _count("start")
         query = request.args.to_dict()
         target = self._settings.target(query.pop("redirect", ""))
+        return self._ending(client, target, lambda: self._begin(client, target, query))
 
-        def begin() -> Response:
-            link = self._claims_of_link(query.pop("feathers_token", None))
-            return self._begin(client, {"target": target, "link": link, "query": query})
-
-        return self._ending(client, target, begin)
-
-    def _begin(self, client: ProviderClient, login: Record) -> Response:
+    def _begin(
+        self, client: ProviderClient, target: str | None, query: dict[str, str]
+    ) -> Response:
         """Return the response that sends a user to a provider."""
-        redirect_uri = _callback_url(client.name)
+        link = self._claims_of_link(query.pop("feathers_token", None))
+        login = {"redirect_uri": _callback_url(client.name), "target": target}
 
         with client.reporting():
-            started = client.create_authorization_url(redirect_uri)
-            response = _redirect_to(started.pop("url"))
+            started = client.create_authorization_url(login["redirect_uri"])
 
-        login = {**started, **login, "redirect_uri": redirect_uri}
-
-        if len(json.dumps(login)) > MAX_SIZE:
-            raise BadRequest("The query of the login is too long.")
-
-        client.save_authorize_data(**login)
-
-        # Many logins are abandoned.
-        for key in _logins_in_progress()[:-MAX_LOGINS]:
-            del session[key]
-
+        response = _redirect_to(started.pop("url"))
+        client.keep({**started, **login, "link": link, "query": query})
         return response
 
     def _claims_of_link(self, token: str | None) -> Record | None:
@@ -236,13 +217,6 @@ def _callback_url(provider: str) -> str:
 def _count(view: str) -> None:
     if current_records.limits is not None:
         current_records.limits.count("oauth", view, client_address)
-
-
-def _logins_in_progress() -> list[str]:
-    """Return the keys of the session with logins of this browser, the latest last."""
-    # The keys are Authlib's, which the application may use, too.
-    keys = [key for key in session if key.startswith(f"_state_{SESSION}")]
-    return sorted(keys, key=lambda key: session[key]["exp"])
 
 
 def _redirect_to(url: str, status: int = 302) -> Response:

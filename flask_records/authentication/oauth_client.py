@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import typing as t
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from flask import current_app, session
 from joserfc.errors import BadSignatureError, ClaimError
 from requests import ConnectionError, HTTPError, Timeout
 
-from ..errors import NotAuthenticated
+from ..errors import BadRequest, NotAuthenticated
 from ..http.origins import origin_of
 from ..service.results import without
 
@@ -27,6 +28,12 @@ if t.TYPE_CHECKING:
 
 SESSION: t.Final = "records_"
 """The beginning of the names that Authlib keeps logins by in Flask's session."""
+
+MAX_LOGINS: t.Final = 3
+"""The number of logins that one browser can have in progress."""
+
+MAX_SIZE: t.Final = 1000
+"""The number of characters of a login. Browsers drop cookies of more than 4 kB."""
 
 LIFETIME: t.Final = 10 * 60
 """The number of seconds that a user has to log in at the provider."""
@@ -132,6 +139,22 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         self.framework.expires_in = LIFETIME
         self.provider = provider
         """The provider."""
+
+    def keep(self, login: Record) -> None:
+        """Keep a login until the provider answers, in the session of the browser.
+
+        :raises BadRequest: It is too long.
+        """
+        if len(json.dumps(login)) > MAX_SIZE:
+            raise BadRequest("The query of the login is too long.")
+
+        self.save_authorize_data(**login)
+        # The keys are Authlib's, which the application may use, too.
+        keys = [key for key in session if key.startswith(f"_state_{SESSION}")]
+
+        # Many logins are abandoned.
+        for key in sorted(keys, key=lambda key: session[key]["exp"])[:-MAX_LOGINS]:
+            del session[key]
 
     def take(self, state: str) -> Record:
         """Return a login that this browser began recently, or an empty one. Its state
