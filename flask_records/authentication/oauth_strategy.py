@@ -143,17 +143,15 @@ class OAuthStrategy:
             raise NotAuthenticated(f"{title} sent a profile without an id.") from error
 
         user = self._find(service, login, profile)
+        fields, users = fields_of(service.users), service.users
         data = self.user_data(login, profile, user)
 
-        if isinstance(username := data.get(service.username), str):
-            data = {**data, service.username: service.lookup.normalized(username)}
-
-        fields = self._stored_fields(service, data)
-        users = service.users
+        if fields is not None:
+            data = {k: v for k, v in data.items() if _is_kept(fields, k, v)}
 
         if user is None:
-            user = users.create(fields)
-        elif changes := {k: v for k, v in fields.items() if user.get(k) != v}:
+            user = users.create(data)
+        elif changes := {k: v for k, v in data.items() if user.get(k) != v}:
             user = users.patch(user[service.id], changes)
 
         return {"user": service.get_user(user[service.id])}
@@ -170,26 +168,17 @@ class OAuthStrategy:
 
         return service.lookup.find_by(login.provider.id_field, profile.id)
 
-    def _stored_fields(self, service: AuthenticationService, data: Record) -> Record:
-        fields = fields_of(service.users)
 
-        if fields is None:
-            return data
+def _is_kept(fields: Fields, name: str, value: t.Any) -> bool:
+    """Return whether users have a field of a login. An optional field that does not fit
+    is no reason to refuse the login.
+    """
+    if name not in OPTIONAL_FIELDS:
+        return name in fields.names
 
-        # An optional field that does not fit is no reason to refuse the login.
-        return {
-            name: value
-            for name, value in data.items()
-            if name in fields.names
-            and (name not in OPTIONAL_FIELDS or _fits(fields, name, value))
-        }
-
-
-def _fits(fields: Fields, name: str, value: t.Any) -> bool:
-    """Return whether a field can store a value of a provider."""
     try:
         fields.stored[name].stored(value)
-    except ValueError:
+    except (KeyError, ValueError):
         return False
 
     return True

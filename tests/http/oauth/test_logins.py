@@ -178,6 +178,16 @@ def test_an_optional_field_that_is_not_valid_keeps_nobody_out(
     assert [user[name] for user in site.users()] == [stored]
 
 
+def test_email_is_stored_as_normalize_has_it(provider):
+    provider.claims = {"id": "1", "email": "Ada@Example.COM"}
+    records = make_members(normalize=str.lower)
+
+    with serving_logins({"fake": provider}, records=records) as site:
+        site.log_in()
+
+        assert [user["email"] for user in site.users()] == ["ada@example.com"]
+
+
 @pytest.mark.parametrize("ids", [("abc", "abc "), ("abc", "ABC"), ("e", "é")])
 def test_profiles_with_ids_that_differ_are_never_one_user(database_url, provider, ids):
     with serving_logins({"fake": provider}, url=database_url) as site:
