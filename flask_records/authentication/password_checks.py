@@ -55,18 +55,16 @@ def _check_passwords(
 
     :raises RuntimeError: A check fails. The message has the lines to write.
     """
-    users = records.services.get(authentication.users_path)
     settings = authentication.settings_of(app)
     used = [authentication.strategies.get(name) for name in settings.strategies]
+    has_users = authentication.users_path in records.services
 
-    if users is None:
-        if JWT in used or LOCAL in used or settings.oauth.providers:
-            raise authentication.lookup.missing()
-
+    # Strategies of an application may need no users.
+    if not (has_users or JWT in used or LOCAL in used or settings.oauth.providers):
         return
 
-    if (fields := fields_of(users)) is not None:
-        _check_provider_fields(settings, fields, users.path)
+    if (fields := fields_of(authentication.users)) is not None:
+        _check_provider_fields(settings, fields, authentication.users_path)
 
         if LOCAL in used:
             _check_login_fields(authentication, fields, settings.name)

@@ -51,14 +51,10 @@ class Users:
         try:
             return self.services[self.path]
         except KeyError:
-            raise self.missing() from None
-
-    def missing(self) -> RuntimeError:
-        """Return the error where there is no service that has the users."""
-        return RuntimeError(
-            f"There is no service '{self.path}' with the users. Add it, or name another"
-            " one: AuthenticationService(users=...)."
-        )
+            raise RuntimeError(
+                f"There is no service '{self.path}' with the users. Add it, or name"
+                " another one: AuthenticationService(users=...)."
+            ) from None
 
     @property
     def id(self) -> str:
