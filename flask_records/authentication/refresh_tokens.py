@@ -21,7 +21,7 @@ from .token_stores import (
     issue_token,
     new_token,
 )
-from .user_tokens import VerifiedUser
+from .tokens import VerifiedUser
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping

@@ -27,8 +27,7 @@ from .strategies import (
     schema_of_credentials,
     schema_of_login,
 )
-from .tokens import NO_CLAIMS
-from .user_tokens import UserTokens, VerifiedUser
+from .tokens import NO_CLAIMS, UserTokens, VerifiedUser
 from .users import Users
 
 if t.TYPE_CHECKING:

@@ -1,18 +1,25 @@
-"""Access tokens, signed and verified."""
+"""The access tokens of users, from their issue to their end."""
 
 from __future__ import annotations
 
+import hmac
+import re
+import secrets
 import time
 import typing as t
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from ..errors import NotAuthenticated
+from ..service.results import PrivateRecord
+from .token_stores import digest_of, fingerprint, TableTokens
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..typing import Record
+    from ..service import Service
+    from ..typing import Id, Record
+    from .service import AuthenticationService
 
 DAY: t.Final = 24 * 60 * 60
 
@@ -42,6 +49,24 @@ REFUSALS: t.Final = {
     "InvalidIssuerError": "jwt issuer invalid. expected: {issuer}",
 }
 """The messages for tokens that are not valid, by the names of PyJWT's errors."""
+
+CLOCK_TOLERANCE: t.Final = 5
+"""The seconds that the clocks of servers that issue tokens may differ, and that a call
+may take after it has revoked the tokens of a user.
+"""
+
+RETENTION: t.Final = 60 * 60
+"""The seconds that marks are kept after their tokens, which a machine whose clock is
+behind accepts for longer.
+"""
+
+TOKEN_ID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}")
+"""An identifier of a token: a UUID of version 8. One half of it is random, the other is
+a fingerprint of the users' path and of the password hash of the user.
+"""
+
+HEAD: t.Final = slice(18)
+"""The random part of an identifier."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +193,166 @@ class Tokens:
 
         message = REFUSALS.get(type(error).__name__, "invalid token")
         return message.format(audience=self.audience, issuer=self.issuer)
+
+
+class UserTokens:
+    """Issues tokens to users, finds the users of tokens, and revokes tokens: single
+    ones, and all of a user that were issued until some time.
+
+    :param service: The authentication service.
+    """
+
+    def __init__(self, service: AuthenticationService) -> None:
+        self._service = service
+        self._users = service.lookup
+        self._store = service.token_store
+
+    def create(
+        self, user: Record | None, claims: Mapping[str, t.Any] = NO_CLAIMS
+    ) -> tuple[str, Record]:
+        """Return a new token and its claims. It depends on the password hash of the
+        user.
+
+        :param claims: Claims besides those that every token has.
+        :raises NotAuthenticated: There is no user.
+        """
+        if user is None:
+            raise NotAuthenticated("A token is issued for a user only.")
+
+        id = user[self._users.id]
+        digits = secrets.token_hex(8)
+        head = f"{digits[:8]}-{digits[8:12]}-8{digits[13:]}"
+        return self._service.settings.tokens.create_token(
+            id,
+            token_id=_token_id(head, self._users.path, self.hash_of(user)),
+            not_before=self.mark_of(id),
+            claims=claims,
+        )
+
+    def hash_of(self, user: Record) -> str | None:
+        """Return the password hash of a user: the one that a login has verified, since
+        another may be stored by now.
+        """
+        if isinstance(user, VerifiedUser):
+            return user.hash
+
+        return self._users.credentials(user[self._users.id]).get(self._users.password)
+
+    def user_of(self, payload: Record) -> Record:
+        """Return the user that a token was issued for, as clients see them.
+
+        :param payload: The claims of the token, verified now or some minutes ago.
+        :raises NotAuthenticated: The token has expired or was revoked, its user is
+            gone, or the password was changed since.
+        """
+        if payload["exp"] <= time.time():
+            raise NotAuthenticated("jwt expired")
+
+        user, stored = self._load_unless_revoked(payload)
+        id = user[self._users.id]
+
+        # A database takes more than one text for the same number.
+        if str(id) != str(payload["sub"]):
+            raise NotAuthenticated("invalid token")
+
+        # Hooks may have changed the record, or returned an older one.
+        if not self._has_password_of(payload, stored) and not self._has_password_of(
+            payload, self._users.credentials(id)
+        ):
+            raise NotAuthenticated("jwt revoked")
+
+        return user
+
+    def revoke(self, payload: Record) -> None:
+        """Revoke one token, if there is a store.
+
+        :param payload: Its claims.
+        """
+        if self._store is not None:
+            until = int(payload["exp"]) + RETENTION
+            self._store.put_mark(_key("jti", payload["jti"]), MAX_TIME, until)
+
+    def revoke_user(self, id: Id, lifetime: int) -> None:
+        """Revoke all tokens of a user that were issued until now. Later ones state a
+        time of issue that is not before the mark.
+
+        :param id: The identifier of the user.
+        :param lifetime: The lifetime of a token in seconds.
+        :raises RuntimeError: There is no store.
+        """
+        if self._store is None:
+            raise RuntimeError(
+                "Revoking tokens needs a store. Pass one to the authentication service:"
+                " AuthenticationService(tokens=TableTokens(Token))."
+            )
+
+        mark = max(int(time.time()) + CLOCK_TOLERANCE, self.mark_of(id) + 1)
+        self._store.put_mark(self._key_of(id), mark, mark + lifetime + RETENTION)
+
+    def mark_of(self, id: Id) -> int:
+        """Return the time from which on tokens of a user are valid, or 0.
+
+        :param id: The identifier of the user.
+        """
+        return 0 if self._store is None else self._store.latest_mark(self._key_of(id))
+
+    def _load_unless_revoked(self, payload: Record) -> tuple[Record, Record]:
+        """Return the user of a token, as clients and as hooks see them."""
+        store, extra = self._store, None
+        keys = _key("jti", payload["jti"]), self._key_of(payload["sub"])
+
+        def check(mark: int | None) -> None:
+            if payload["iat"] < (mark or 0):
+                raise NotAuthenticated("jwt revoked")
+
+        if isinstance(store, TableTokens):
+            extra = store.extra_value(keys, check)
+
+        loaded = self._users.load(payload["sub"], extra)
+
+        # The users may be in another database, or be loaded in another way.
+        if store is not None and not (extra and extra.is_checked):
+            check(store.latest_mark(*keys))
+
+        return loaded
+
+    def _has_password_of(self, payload: Record, user: Record) -> bool:
+        """Return whether a token is no older than the password of its user. Tokens of
+        other servers do not depend on it, and are accepted.
+        """
+        token_id = payload["jti"]
+
+        if TOKEN_ID.fullmatch(token_id) is None:
+            return True
+
+        hash = user.get(self._users.password)
+        expected = _token_id(token_id[HEAD], self._users.path, hash)
+        return hmac.compare_digest(expected, token_id)
+
+    def _key_of(self, id: Id) -> str:
+        """Return the key of the tokens of a user, who is none of another path."""
+        return _key("sub", f"{self._users.path}:{id}")
+
+
+class VerifiedUser(PrivateRecord):
+    """A user whose password was verified a moment ago."""
+
+    __slots__ = ("hash",)
+
+    def __init__(self, user: Record, service: Service, hash: str | None) -> None:
+        super().__init__(user, service, getattr(user, "unseen", None))
+        self.hash = hash
+        """The hash that was verified, or ``None`` if their service returns no hash."""
+
+
+def _token_id(head: str, users: str, hash: str | None) -> str:
+    # The salt of the hash is secret, so that the fingerprint tells nothing about it.
+    tag = fingerprint(head, users, hash)
+    return f"{head}-8{tag[:3]}-{tag[3:15]}"
+
+
+def _key(kind: str, value: t.Any) -> str:
+    return digest_of(f"{kind}:{value}")
 
 
 def _is_time(value: t.Any) -> bool:
