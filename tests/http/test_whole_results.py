@@ -163,3 +163,25 @@ def test_formatter_of_the_application_gets_cut_records(records, db, place):
 
     assert ANN["email"] in text
     assert "password" not in text
+
+
+def test_rule_is_called_once_for_all_records_of_a_result(records, db):
+    calls = []
+
+    def is_own(user):
+        calls.append(user)
+        return {"email": ANN["email"]}
+
+    service = SQLAlchemyService(User, hidden=["password"], visible={"age": is_own})
+    users = records.add("users", service, public=True)
+
+    @users.before("find")
+    def replace(method, context):
+        emails = [ANN["email"], "bob@example.com", "eve@example.com"]
+        context.result = [{"id": 1, "email": each, "age": 3} for each in emails]
+
+    with served(db, records, "sqlite://") as app:
+        answer = app.test_client().get("/users").json
+
+    assert [record.get("age") for record in answer] == [3, None, None]
+    assert len(calls) == 1
