@@ -164,7 +164,6 @@ messages = records.add(
         Message,
         paginate=PAGES,
         multi=["create", "patch", "remove"],
-        multi_needs_query=True,
         whitelist=["$and", "$search", "$populate"],
         readonly=["createdAt"],
     ),

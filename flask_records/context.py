@@ -54,11 +54,6 @@ class CallState:
     schema_fields: Collection[str] | None = None
     """The fields that a schema lets the client write, or ``None`` without a schema."""
 
-    client_conditions: Collection[str] = ()
-    """The fields that the query of a client compares in a patch or remove of many,
-    before any hook changed it.
-    """
-
     extra: ExtraValue | None = None
     """A value that a ``get`` of a model reads with its record, if it is called."""
 

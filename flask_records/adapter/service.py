@@ -70,8 +70,6 @@ class SQLAlchemyService(Capabilities):
         such as ``$regex`` or ``$populate``. See section 2.4 of the specification.
     :param multi: Allow create, patch and remove of many records, or those named. None
         by default. A client names at most ``RECORDS_BOUNDS["multi"]`` in one call.
-    :param multi_needs_query: Refuse a patch or remove of many by a client whose query
-        has no condition, which would write all records. Off by default.
     :param hidden: Fields that no client ever sees, nor can filter, sort or select by.
         Clients can write them. A column or hybrid property without a form on the wire
         is hidden from Python, too.
@@ -118,7 +116,6 @@ class SQLAlchemyService(Capabilities):
         paginate: Mapping[str, int] | Pagination | None = None,
         whitelist: Collection[str] = (),
         multi: bool | Collection[str] = False,
-        multi_needs_query: bool = False,
         hidden: Collection[str] = (),
         readonly: Collection[str] = (),
         write_once: Collection[str] = (),
@@ -145,7 +142,7 @@ class SQLAlchemyService(Capabilities):
         """The names of the custom events."""
         self.pagination = Pagination.of(paginate)
         """The sizes of a page."""
-        self.multi = Multi(multi, needs_query=multi_needs_query)
+        self.multi = Multi(multi)
         """The methods that take many records."""
 
         whitelist = names_of("whitelist", whitelist)

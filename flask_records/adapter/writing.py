@@ -41,20 +41,15 @@ class Multi:
     one call at most.
 
     :param multi: ``True`` for all methods, or their names.
-    :param needs_query: Refuse a patch or remove of many by a client whose query has no
-        condition. Off by default.
     :raises TypeError: The option is neither of these.
     :raises ValueError: A name is not a method.
     """
 
-    def __init__(
-        self, multi: bool | Collection[str], *, needs_query: bool = False
-    ) -> None:
+    def __init__(self, multi: bool | Collection[str]) -> None:
         if isinstance(multi, bool):
             multi = MULTI_METHODS if multi else ()
 
         self._methods = names_of("multi", multi)
-        self._needs_query = needs_query
 
         for name in self._methods:
             if name not in MULTI_METHODS:
@@ -71,24 +66,15 @@ class Multi:
         """Refuse a method on many records, unless it takes as many.
 
         :raises MethodNotAllowed: The method takes one record only.
-        :raises BadRequest: A client may not name as many, or has to name a condition.
+        :raises BadRequest: A client may not name as many.
         """
         if method not in self:
             raise MethodNotAllowed(f"Can not {method} multiple entries")
 
-        is_new, is_client = method == "create", params.provider is not None
-        has_condition = is_new or bool(params._state.client_conditions)
-
-        if self._needs_query and is_client and not has_condition:
-            raise BadRequest(
-                f"Can not {method} multiple entries by a query without a condition."
-                " An empty list may have been left out of the query string."
-            )
-
         limit = self.limit(params)
 
         if limit is not None and number > limit:
-            cure = "Send the list in parts." if is_new else NARROW
+            cure = "Send the list in parts." if method == "create" else NARROW
             raise BadRequest(
                 f"Can not {method} more than {limit} records in one call. {cure}"
             )

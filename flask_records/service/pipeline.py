@@ -9,8 +9,7 @@ from itertools import takewhile
 from ..context import CallState, names_of_bodies, NO_RESULT
 from ..errors import BadRequest, is_answer, MethodNotAllowed
 from ..globals import call_stack
-from ..names import EVENTS, MANY, method_named, METHODS, READS
-from ..query.rules import names_in
+from ..names import EVENTS, method_named, METHODS, READS
 from ..signals import call
 from ..transaction import Transaction
 from .results import private, records_of, selected, shown
@@ -74,7 +73,6 @@ class Pipeline:
             self._service,
             is_whole=not self._service.capabilities.is_own(context.method),
             client_fields=state.client_fields,
-            client_conditions=state.client_conditions,
         )
 
         with Transaction(writes=context.method not in READS):
@@ -145,14 +143,8 @@ class Pipeline:
         if self._service.capabilities.model is not None:
             state.rules = []
 
-        if params.provider is None:
-            return
-
-        if context.data is not None:
+        if params.provider is not None and context.data is not None:
             state.client_fields = names_of_bodies(context.data)
-
-        if params.query and context.id is None and context.method in MANY:
-            state.client_conditions = names_in(params.query)
 
     def _validate(
         self, context: HookContext, schemas: MethodSchemas | None, *, has_hooks: bool

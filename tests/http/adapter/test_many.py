@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 
-from flask_records import BadRequest, FlaskRecords, Params, SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
 from ...databases import served
 from ...models import Base, Message
@@ -20,8 +20,7 @@ SERVICES = {
     "none": {"multi": False},
     "creating": {"multi": ["create"]},
     "patching": {"multi": ["patch", "update"]},
-    "removing": {"multi": ["remove"], "multi_needs_query": True},
-    "careful": {"multi": True, "multi_needs_query": True},
+    "removing": {"multi": ["remove"]},
 }
 """The options of the services by their paths."""
 
@@ -137,50 +136,3 @@ def test_multi_allows_the_methods_it_names(client, path, allowed):
             assert (response.status_code // 100, response.json) == (2, [])
         else:
             assert refusal(response) == (405, f"Can not {name} multiple entries")
-
-
-@pytest.mark.parametrize(
-    ("query", "is_condition"),
-    [
-        ({}, False),
-        ({"$limit": 2, "$sort": {"rank": 1}, "$select": ["text"]}, False),
-        ({"$and": [], "$or": [{}, {"$and": [{}]}]}, False),
-        ({"rank": 1}, True),
-        ({"id": {"$in": []}}, True),
-        ({"$or": [{"$or": [{"rank": 1}]}]}, True),
-    ],
-)
-@pytest.mark.parametrize(
-    ("method", "given"), [("patch", [{"rank": 2}]), ("remove", [])]
-)
-def test_writes_of_many_may_need_a_condition_of_the_client(
-    app, messages, query, is_condition, method, given
-):
-    """Conditions that a hook adds are none of the client."""
-    messages.create(texts(3))
-    careful = app.extensions["records"]["careful"]
-    params = Params(dict(query), provider="rest")
-
-    def add(method, context):
-        context.params.query["$or"] = [{"rank": 1}]
-
-    with careful.before.connected_to(add, method):
-        if is_condition:
-            assert getattr(careful, method)(None, *given, params) == []
-        else:
-            with pytest.raises(BadRequest, match="by a query without a condition"):
-                getattr(careful, method)(None, *given, params)
-
-    assert len(messages.find()) == 3
-
-
-def test_empty_list_that_qs_drops_removes_nothing(app, client, messages):
-    messages.create({"text": "a"})
-
-    answers = [
-        client.delete(f"/removing{text}")
-        for text in ("", "?$limit=1", "?$sort[rank]=1&$skip=1")
-    ]
-
-    assert [answer.status_code for answer in answers] == [400] * 3
-    assert len(app.extensions["records"]["removing"].remove(None)) == 1
