@@ -6,6 +6,7 @@ import inspect
 import typing as t
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 import sqlalchemy as sa
 from werkzeug.datastructures import FileStorage
@@ -14,7 +15,7 @@ from ..errors import not_an_object
 from ..problems import CHANGED, Problem, READ_ONLY, REQUIRED, UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS, refuse, shortened
 from ..query.plans import Selection
-from ..query.values import cast, is_same, NULL_TEXTS
+from ..query.values import anything, cast, cast_and_check, is_same, NULL_TEXTS
 from .reading import identifier, not_found
 
 if t.TYPE_CHECKING:
@@ -67,6 +68,10 @@ class Bodies:
             **{name: field.stored for name, field in fields.writable.items()},
             **{name: relation.read for name, relation in relations.items()},
         }
+        self._type_checks: dict[str, Cast] = {
+            **{name: _type_check(field) for name, field in fields.writable.items()},
+            **{name: relation.read for name, relation in relations.items()},
+        }
         # The address tells the identifier. The parts of an identifier are fields that a
         # client writes in create.
         is_composite = fields.composite is not None
@@ -96,9 +101,11 @@ class Bodies:
         for index, body in enumerate(data if is_list else [data]):
             values, found, _ = self._read(call, "create", body, refused)
             found |= {name: REQUIRED for name in self._required if name not in body}
-            place = f"{index}." if is_list else ""
-            problems |= {f"{place}{name}": each for name, each in found.items()}
             records.append(values)
+
+            if found:
+                place = f"{index}." if is_list else ""
+                problems |= {f"{place}{name}": each for name, each in found.items()}
 
             if len(problems) > MAX_ERRORS:
                 break
@@ -150,24 +157,24 @@ class Bodies:
         problems = {}
 
         for name, value in body.items():
-            if name not in self._casts or name in ignored:
+            check = self._type_checks.get(name)
+
+            if check is None or name in ignored:
                 continue
 
             try:
-                self._check_type(name, value)
+                check(value)
             except ValueError as error:
+                # Hooks turn a file into a value of its field.
+                if isinstance(value, FileStorage):
+                    continue
+
                 if name in self._relations or name in scope.writable:
                     problems[name] = Problem.of(error)
                 elif name in scope.names:
                     problems[name] = READ_ONLY
 
         return problems
-
-    def _check_type(self, name: str, value: t.Any) -> None:
-        if name in self._relations:
-            self._relations[name].read(value)
-        elif not _is_for_hooks(self._fields.writable[name], value):
-            cast(self._fields.writable[name].conversion, value)
 
     def problem(self, name: str) -> Problem:
         """Return the problem of another value for a field that is not written."""
@@ -194,21 +201,24 @@ class Bodies:
         scope, is_new = call.scope, method == "create"
         ignored = NOTHING if is_new else self._ignored & scope.names
         read = Body({}, {}, {})
+        values, casts = read.values, self._casts
 
         for name, value in body.items():
             if name in ignored:
                 continue
 
-            if name in self._casts and name not in refused:
+            if name in casts and name not in refused:
                 try:
-                    read.values[name] = self._casts[name](value)
+                    values[name] = casts[name](value)
                 except ValueError as error:
                     read.problems[name] = Problem.of(error)
 
             elif not self._is_empty(scope, name, value, is_compared):
                 self._refuse(read, scope, name, value, is_compared)
 
-        self._take_nulls(read, is_new=is_new)
+        if None in values.values():
+            self._take_nulls(read, is_new=is_new)
+
         return read
 
     def _take_nulls(self, read: Body, *, is_new: bool) -> None:
@@ -262,12 +272,17 @@ class Bodies:
             read.problems[name] = self.problem(name)
 
 
-def _is_for_hooks(field: Field, value: t.Any) -> bool:
-    """Return ``True`` for a value that hooks turn into one of its field: a file, and
-    the text of a password whose hash is bytes.
+def _type_check(field: Field) -> Cast:
+    """Return a function that raises :class:`ValueError` for a value that is not of the
+    type of a field, whatever its length.
     """
-    is_binary = "contentEncoding" in field.conversion.schema
-    return isinstance(value, FileStorage) or (is_binary and isinstance(value, str))
+    check = cast_and_check(replace(field.conversion, check=anything))
+
+    if "contentEncoding" not in field.conversion.schema:
+        return check
+
+    # Hooks make bytes of the text of a password, and of a file.
+    return lambda value: isinstance(value, (str, FileStorage)) or check(value)
 
 
 class Constructor:

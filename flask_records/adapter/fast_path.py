@@ -273,22 +273,20 @@ class FastPath:
         if write.method == "remove":
             return True
 
-        names = write.bodies[0].keys() if write.bodies else set()
-        is_of_columns = bool(names) and names <= self._columns.keys()
-        return is_of_columns and all(
-            [
-                body.keys() == names and all(map(self._is_plain, body.items()))
-                for body in write.bodies
-            ]
+        bodies = write.bodies
+        names = bodies[0].keys() if bodies else set()
+
+        if not names or not names <= self._columns.keys():
+            return False
+
+        # One look at all values takes a fraction of the time of one call for each.
+        classes = {type(value) for body in bodies for value in body.values()}
+        nulls = self._with_nulls & names if type(None) in classes else ()
+        return (
+            all([body.keys() == names for body in bodies])
+            and not any(issubclass(class_, ClauseElement) for class_ in classes)
+            and not any(body[name] is None for body in bodies for name in nulls)
         )
-
-    def _is_plain(self, item: tuple[str, t.Any]) -> bool:
-        name, value = item
-
-        if value is None:
-            return name not in self._with_nulls
-
-        return not isinstance(value, ClauseElement)
 
 
 def _is_left_alone(relationship: orm.RelationshipProperty[t.Any]) -> bool:

@@ -96,7 +96,7 @@ def _at_most(length: int | None, things: str) -> Check:
 
 def _whole_numbers(low: int, high: int) -> Conversion:
     def cast_integer(value: t.Any) -> int:
-        number = casts.as_integer(value)
+        number = value if type(value) is int else casts.as_integer(value)
 
         if not low <= number <= high:
             raise ValueError(problems.out_of_range(low, high))
