@@ -7,11 +7,11 @@ from contextlib import ExitStack, suppress
 from contextvars import ContextVar
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Mapping
+    from collections.abc import Callable, Collection, Hashable
     from contextlib import AbstractContextManager
     from contextvars import Token
 
-    from .adapter.joined_session import JoinedSession, SessionSavepoint
+    from .adapter.joined_session import JoinedSession, Savepoint
 
 _current: ContextVar[Transaction | None] = ContextVar(
     "records_transaction", default=None
@@ -23,9 +23,6 @@ NO_TRANSACTION = """\
 This needs a call of a service around it. Use the service that 'FlaskRecords.add' \
 returned, or open a 'Transaction'.\
 """
-
-
-NOTHING_HELD: t.Final[Mapping[str, AbstractContextManager[t.Any]]] = {}
 
 T = t.TypeVar("T")
 
@@ -59,7 +56,7 @@ class Transaction:
         self._parent: Transaction | None = None
         self._token: Token[Transaction | None]
         self._sessions: dict[Hashable, JoinedSession] = {}
-        self._savepoints: dict[Hashable, SessionSavepoint] = {}
+        self._savepoints: dict[Hashable, Savepoint] = {}
         self._after_commit: list[Callable[[], None]] = []
         self._collected: dict[Callable[[list[t.Any]], None], list[t.Any]] = {}
         self._held: dict[str, AbstractContextManager[t.Any]] = {}
@@ -134,7 +131,8 @@ class Transaction:
 
     def hold(self, key: str, lock: AbstractContextManager[t.Any]) -> None:
         """Hold a lock from before the outermost commit until the functions after it
-        have run. Locks are taken in the order of their keys.
+        have run, unless the application commits. Locks are taken in the order of their
+        keys.
 
         :param lock: A context manager.
         """
@@ -212,39 +210,34 @@ class Transaction:
             parent._collected.setdefault(function, []).extend(items)
 
     def _release(self) -> None:
-        while self._savepoints:
-            _, savepoint = self._savepoints.popitem()
-            savepoint.commit()
+        for key, savepoint in reversed(self._savepoints.items()):
+            self._sessions[key].release(savepoint)
 
     def _undo_part(self) -> None:
-        while self._savepoints:
-            _, savepoint = self._savepoints.popitem()
-
+        for key, savepoint in reversed(self._savepoints.items()):
             # The database has undone the whole, as after a deadlock. The session can't
             # be committed any more.
             with suppress(Exception):
-                savepoint.rollback()
+                self._sessions[key].undo(savepoint)
 
     def _end_outermost(self, committing: bool) -> None:
-        conclusion = Conclusion(self._conclude, self._held)
-
         if not committing:
             self._rollback()
             return
 
-        try:
-            awaited = self._commit(conclusion)
-        except BaseException:
+        with ExitStack() as locks:
             try:
+                awaited = self._commit(locks)
+            except BaseException:
                 self._rollback()
-            finally:
-                conclusion.drop()
+                raise
 
-            raise
+            if awaited:
+                awaited[-1].await_commit(self._conclude)
+            else:
+                self._conclude()
 
-        conclusion.run_after(awaited)
-
-    def _commit(self, conclusion: Conclusion) -> list[JoinedSession]:
+    def _commit(self, locks: ExitStack) -> list[JoinedSession]:
         """Commit, and return the sessions whose commit is left to the application."""
         sessions, savepoints = self._sessions, self._savepoints
         ours = [
@@ -260,7 +253,8 @@ class Transaction:
         awaited = [] if self.is_final else [sessions[key] for key in savepoints]
 
         if not awaited:
-            conclusion.prepare()
+            for key in sorted(self._held):
+                locks.enter_context(self._held[key])
 
         self._release()
 
@@ -284,53 +278,6 @@ class Transaction:
             for session in self._sessions.values():
                 if not session.is_in_progress:
                     stack.callback(session.rollback)
-
-
-class Conclusion:
-    """The end of a transaction, also where the application commits.
-
-    :param function: What follows the commit. It must not raise.
-    :param held: The locks to hold from before the commit until then, by their keys.
-    """
-
-    def __init__(
-        self,
-        function: Callable[[], None],
-        held: Mapping[str, AbstractContextManager[t.Any]] = NOTHING_HELD,
-    ) -> None:
-        self._function = function
-        self._held = held
-        self._locks = ExitStack()
-        self._number_awaited = 0
-
-    def prepare(self) -> None:
-        """Take the locks, before the commit."""
-        held, self._held = self._held, NOTHING_HELD
-
-        for key in sorted(held):
-            self._locks.enter_context(held[key])
-
-    def run_after(self, sessions: Collection[JoinedSession]) -> None:
-        """Run after the commits of sessions, or now without any."""
-        self._number_awaited = len(sessions)
-
-        for session in sessions:
-            session.await_commit(self)
-
-        if not sessions:
-            self.run()
-
-    def run(self) -> None:
-        """Run, if the last of the sessions has committed."""
-        self._number_awaited -= 1
-
-        if self._number_awaited <= 0:
-            with self._locks:
-                self._function()
-
-    def drop(self) -> None:
-        """Release the locks, as the transaction is rolled back."""
-        self._locks.close()
 
 
 def on_begin(function: Callable[[Transaction], None]) -> None:

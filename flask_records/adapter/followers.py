@@ -1,4 +1,4 @@
-"""Conclusions that follow the commits of the application's sessions."""
+"""Functions that follow the commits of the application's sessions."""
 
 from __future__ import annotations
 
@@ -8,86 +8,67 @@ import typing as t
 import sqlalchemy as sa
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from sqlalchemy import orm
 
-    from ..transaction import Conclusion
-
 FOLLOWERS: t.Final = "records_followers"
-"""The key in the ``info`` of a session with what follows its commits."""
+"""The key in the ``info`` of a session with the functions by the transaction that they
+follow. Those of ``None`` follow one that is committed.
+"""
 
 logger = logging.getLogger(__package__)
 
 
-def follow_commit(session: orm.Session, conclusion: Conclusion) -> None:
-    """Let a conclusion follow the commit of the transaction that a session has in
-    progress, or be dropped with it. A savepoint is committed with the transaction
+def follow_commit(session: orm.Session, function: Callable[[], None]) -> None:
+    """Call a function after the commit of the transaction that a session has in
+    progress, unless it is rolled back. A savepoint is committed with the transaction
     around it.
     """
     if FOLLOWERS not in session.info:
-        session.info[FOLLOWERS] = _Followers(session)
-
-    session.info[FOLLOWERS].add(next(open_transactions(session)), conclusion)
-
-
-def keep_conclusions(session: orm.Session, savepoint: orm.SessionTransaction) -> None:
-    """Let the conclusions of a savepoint follow the transaction around it."""
-    if FOLLOWERS in session.info:
-        session.info[FOLLOWERS].keep(savepoint)
-
-
-class _Followers:
-    """Lets conclusions follow the commits of one session of the application."""
-
-    def __init__(self, session: orm.Session) -> None:
-        self._conclusions: dict[orm.SessionTransaction | None, list[Conclusion]] = {}
+        session.info[FOLLOWERS] = {}
         # They stay, since a listener can't be removed while listeners run.
-        sa.event.listen(session, "before_commit", self._before_commit)
-        sa.event.listen(session, "after_commit", self._after_commit)
-        sa.event.listen(session, "after_transaction_end", self._after_end)
+        sa.event.listen(session, "after_commit", _after_commit)
+        sa.event.listen(session, "after_transaction_end", _after_end)
 
-    def add(
-        self, transaction: orm.SessionTransaction | None, *conclusions: Conclusion
-    ) -> None:
-        """Let conclusions follow a transaction, or be run as it has ended."""
-        self._conclusions.setdefault(transaction, []).extend(conclusions)
-
-    def keep(self, transaction: orm.SessionTransaction) -> None:
-        """Let the conclusions of a savepoint follow the transaction around it."""
-        self.add(transaction.parent, *self._conclusions.pop(transaction, ()))
-
-    def _before_commit(self, session: orm.Session) -> None:
-        transaction = next(open_transactions(session))
-
-        if transaction.parent is None:
-            for conclusion in self._conclusions.get(transaction, ()):
-                conclusion.prepare()
-
-    def _after_commit(self, session: orm.Session) -> None:
-        self.keep(next(open_transactions(session)))
-
-    def _after_end(self, session: t.Any, transaction: orm.SessionTransaction) -> None:
-        for conclusion in self._conclusions.pop(transaction, ()):
-            conclusion.drop()
-
-        if transaction.parent is not None:
-            return
-
-        # Receivers of events use the session, which 'with session.begin():' would
-        # refuse until the end of its block.
-        block, session._trans_context_manager = session._trans_context_manager, None
-
-        try:
-            for conclusion in self._conclusions.pop(None, ()):
-                _run(conclusion)
-        finally:
-            session._trans_context_manager = block
+    transaction = next(open_transactions(session))
+    session.info[FOLLOWERS].setdefault(transaction, []).append(function)
 
 
-def _run(conclusion: Conclusion) -> None:
+def follow_parent(session: orm.Session, savepoint: orm.SessionTransaction) -> None:
+    """Let the functions of a savepoint follow the transaction around it."""
+    followers = session.info.get(FOLLOWERS, {})
+
+    if functions := followers.pop(savepoint, ()):
+        followers.setdefault(savepoint.parent, []).extend(functions)
+
+
+def _after_commit(session: orm.Session) -> None:
+    follow_parent(session, next(open_transactions(session)))
+
+
+def _after_end(session: t.Any, transaction: orm.SessionTransaction) -> None:
+    followers = session.info[FOLLOWERS]
+    # The functions that are left are those of a transaction that was rolled back.
+    followers.pop(transaction, None)
+
+    if transaction.parent is not None:
+        return
+
+    # Receivers of events use the session, which 'with session.begin():' would refuse
+    # until the end of its block.
+    block, session._trans_context_manager = session._trans_context_manager, None
+
     try:
-        conclusion.run()
+        for function in followers.pop(None, ()):
+            _run(function)
+    finally:
+        session._trans_context_manager = block
+
+
+def _run(function: Callable[[], None]) -> None:
+    try:
+        function()
     except Exception:
         # The application has committed.
         logger.exception("What follows a commit has failed.")

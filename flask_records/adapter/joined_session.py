@@ -11,13 +11,18 @@ from sqlalchemy import orm
 from ..transaction import Transaction
 from .connections import begin_writing, check_transaction, writes_in
 from .database_errors import FAILED, translated
-from .followers import follow_commit, keep_conclusions, open_transactions
+from .followers import follow_commit, follow_parent, open_transactions
 
 if t.TYPE_CHECKING:
-    from ..transaction import Conclusion
+    from collections.abc import Callable
 
     Bind: t.TypeAlias = dict[str, t.Any]
     """The arguments by which a session finds the engine of a statement."""
+
+    Savepoint: t.TypeAlias = orm.SessionTransaction | None
+    """A savepoint, which the application may have ended. ``None`` for the point before
+    the beginning of the session's transaction.
+    """
 
 LIBRARIES: t.Final = ("sqlalchemy.orm.session", "flask_sqlalchemy.session")
 """The modules whose sessions know their engine without any state of a request."""
@@ -143,20 +148,54 @@ class JoinedSession:
             engine = {"bind": self.engine(bind)}
             return self.session.connection(bind_arguments=engine)
 
-    def savepoint(self) -> SessionSavepoint:
-        """Return a savepoint of the database. Without a transaction, it is the point
-        before its beginning.
-        """
+    def savepoint(self) -> Savepoint:
+        """Return a savepoint."""
         session = self.in_use
         self._check_written()
 
         with translated():
-            begun = None if session is None else session.begin_nested()
-            return SessionSavepoint(self, begun)
+            return None if session is None else session.begin_nested()
 
-    def await_commit(self, conclusion: Conclusion) -> None:
-        """Let a conclusion follow the commit of the application."""
-        follow_commit(self.session, conclusion)
+    def release(self, savepoint: Savepoint) -> None:
+        """Keep the writes since a savepoint. What follows the commit of the savepoint
+        follows that of the transaction around it, and no listener of the session hears
+        of it: it is no commit.
+        """
+        if savepoint is None or savepoint not in open_transactions(self.session):
+            return
+
+        session: t.Any = self.session
+        follow_parent(session, savepoint)
+        session.dispatch, dispatch = _Silence(), session.dispatch
+
+        try:
+            savepoint.commit()
+        finally:
+            session.dispatch = dispatch
+
+    def undo(self, savepoint: Savepoint) -> None:
+        """Undo the writes since a savepoint. If the database has undone more, nothing
+        is written until the application rolls back.
+        """
+        if savepoint is None:
+            self._written = None
+
+            if session := self.in_use:
+                session.rollback()
+        elif savepoint in open_transactions(self.session):
+            connections = _connections_of(savepoint)
+
+            try:
+                savepoint.rollback()
+            except BaseException:
+                for connection, *_ in connections:
+                    connection.invalidate()
+
+                raise
+
+    def await_commit(self, function: Callable[[], None]) -> None:
+        """Call a function after the commit of the application."""
+        follow_commit(self.session, function)
 
     def prepare(self) -> None:
         """Write what is left, and check that it can be committed.
@@ -194,14 +233,6 @@ class JoinedSession:
             session.rollback()
             self._close(session)
 
-    def begin_again(self) -> None:
-        """Roll back all that was done in a session that had not begun."""
-        self._written = None
-        session = self.in_use
-
-        if session is not None:
-            session.rollback()
-
     def _close(self, session: orm.Session) -> None:
         if isinstance(self._source, orm.sessionmaker):
             session.close()
@@ -235,62 +266,6 @@ class _Silence:
 
     def __getattr__(self, name: str) -> t.Any:
         return lambda *args: None
-
-
-class SessionSavepoint:
-    """A savepoint of a session that the application may have ended.
-
-    :param joined: The session.
-    :param transaction: The savepoint, or ``None`` for the point before the beginning of
-        the session's transaction.
-    """
-
-    def __init__(
-        self, joined: JoinedSession, transaction: orm.SessionTransaction | None
-    ) -> None:
-        self._joined = joined
-        self._transaction = transaction
-
-    def commit(self) -> None:
-        """Keep the writes since. What follows the commit of the savepoint follows that
-        of the transaction around it, and no listener of the session hears of it: it is
-        no commit.
-        """
-        session: t.Any = self._joined.session
-
-        if self._transaction is None or not self._is_open:
-            return
-
-        session.flush()
-
-        keep_conclusions(session, self._transaction)
-        session.dispatch, dispatch = _Silence(), session.dispatch
-
-        try:
-            self._transaction.commit()
-        finally:
-            session.dispatch = dispatch
-
-    def rollback(self) -> None:
-        """Undo the writes since. If the database has undone more, nothing is written
-        until the application rolls back.
-        """
-        if self._transaction is None:
-            self._joined.begin_again()
-        elif self._is_open:
-            connections = _connections_of(self._transaction)
-
-            try:
-                self._transaction.rollback()
-            except BaseException:
-                for connection, *_ in connections:
-                    connection.invalidate()
-
-                raise
-
-    @property
-    def _is_open(self) -> bool:
-        return self._transaction in [*open_transactions(self._joined.session)]
 
 
 NO_SAMPLE: t.Final = (None, None)

@@ -12,7 +12,6 @@ from flask import current_app, has_app_context
 from sqlalchemy import orm
 
 from ..context import HookContext, Params
-from ..transaction import Conclusion
 from .database import is_written_by_service
 from .followers import follow_commit
 
@@ -82,7 +81,7 @@ class Watch:
                 record = _read(service, id) if event == REMOVED else None
                 told = _told.setdefault(root, set())
                 tell = partial(_tell, event, service, id, record, told)
-                follow_commit(session, Conclusion(tell))
+                follow_commit(session, tell)
 
     def _services_of(self, instance: t.Any) -> list[Service]:
         """Return the services over the model of an instance that have events, in an
