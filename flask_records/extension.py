@@ -7,7 +7,7 @@ from weakref import WeakSet
 
 from flask import Blueprint
 
-from .adapter.sessions import init_app as init_sessions
+from .adapter.connections import count_writes
 from .adapter.watch import Watch
 from .authentication import AuthenticationService
 from .authentication.access import Access, check_issuers, find_authentication
@@ -306,7 +306,7 @@ class FlaskRecords(CallSignals):
 
         routes = Routes(app, mount)
         init_bounds(app)
-        init_sessions(app)
+        count_writes()
         init_cors(app)
         self.errors.init_app(app)
         self._check(app, self.services.values())

@@ -9,7 +9,6 @@ from flask import current_app, has_app_context
 from sqlalchemy import orm
 
 from ..transaction import on_begin, Transaction
-from .connections import count_writes
 from .joined_session import JoinedSession
 
 if t.TYPE_CHECKING:
@@ -26,16 +25,6 @@ This app has neither Flask-SQLAlchemy nor Flask-SQLAlchemy-Lite. Give the servic
 """
 
 
-def init_app(app: Flask) -> None:
-    """Let the sessions of an application join the transactions in it, and count from
-    now on the statements that write.
-
-    :param app: The application.
-    """
-    app.extensions.setdefault(EXTENSION, {})
-    count_writes()
-
-
 def add_session(app: Flask, source: t.Any) -> None:
     """Add the session of a service, if it can join without being made.
 
@@ -48,25 +37,16 @@ def add_session(app: Flask, source: t.Any) -> None:
 
 def session_of_app() -> orm.Session:
     """Return the session that Flask-SQLAlchemy or Flask-SQLAlchemy-Lite has for the
-    current application.
+    current application, which may be a ``scoped_session``.
 
     :raises RuntimeError: The application has neither.
-    """
-    session = _source_of_app()
-    return session if isinstance(session, orm.Session) else session()
-
-
-def _source_of_app() -> t.Any:
-    """Return the session of the current application, or a function that returns it.
-
-    :raises RuntimeError: The application has none.
     """
     extension = current_app.extensions.get("sqlalchemy")
 
     if extension is None:
         raise RuntimeError(NO_EXTENSION)
 
-    return extension.session
+    return t.cast("orm.Session", extension.session)
 
 
 def join(source: t.Any) -> JoinedSession:
@@ -79,8 +59,8 @@ def join(source: t.Any) -> JoinedSession:
     """
     transaction = Transaction.current()
 
-    if source is session_of_app:
-        source = _source_of_app()
+    if not isinstance(source, (orm.scoped_session, orm.sessionmaker, orm.Session)):
+        source = source()
 
     if isinstance(source, orm.scoped_session):
         return transaction.join(source, lambda: JoinedSession(source))
@@ -88,17 +68,15 @@ def join(source: t.Any) -> JoinedSession:
     if isinstance(source, orm.sessionmaker):
         return transaction.join(source, lambda: JoinedSession(source, source()))
 
-    session = source if isinstance(source, orm.Session) else source()
-
     # It may have joined as the session of a scoped_session.
     for joined in transaction.sessions:
-        if joined.is_of(session):
+        if joined.is_of(source):
             return joined
 
     # In a part, nobody can tell if the application wrote before the whole began.
     is_late = not transaction.is_outermost
     return transaction.join(
-        session, lambda: JoinedSession(session, session, is_late=is_late)
+        source, lambda: JoinedSession(source, source, is_late=is_late)
     )
 
 
