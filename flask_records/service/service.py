@@ -17,7 +17,7 @@ from .methods import BareMethods, Caller, Methods
 from .pipeline import Pipeline
 from .results import private
 from .rights import AccessRules, NO_FIELDS
-from .target import capabilities_of, methods_of, public_methods, refuse_class
+from .target import capabilities_of, check_methods, methods_of
 from .validation import schemas_of
 
 if t.TYPE_CHECKING:
@@ -77,11 +77,10 @@ class Service(Methods, CallSignals):
         """The path of the service."""
         self.target = target
         """The object with the methods."""
-        refuse_class(path, target)
-        self.capabilities = capabilities_of(target)
-        """The optional parts of the object."""
         self.methods = methods_of(path, target, names_of("methods", methods))
         """The names of the methods that the service has, custom ones last."""
+        self.capabilities = capabilities_of(target)
+        """The optional parts of the object."""
         self.custom_methods = tuple(n for n in self.methods if n not in METHODS)
         """The names of the methods beyond the six."""
         own_events = getattr(target, "events", ()) if events is None else events
@@ -92,8 +91,10 @@ class Service(Methods, CallSignals):
         """The schemas by method."""
         all_methods = (*METHODS, *self.custom_methods)
         public = public or self.capabilities.public_by_default
-        self.public = public_methods(path, public, all_methods)
+        named = all_methods if public is True else public or ()
+        self.public = frozenset(names_of("public", named))
         """The names of the methods that need no token."""
+        check_methods("public", path, self.public, all_methods)
         self.rules = AccessRules(self, readable, allow)
         """The rules for who may call the service, and which records they reach."""
         self.readable = self.rules.readable
@@ -135,9 +136,10 @@ class Service(Methods, CallSignals):
         :param params: The params, or a query alone. All records by default.
         :raises BadRequest: A part of the query is not understood.
         :raises RecordsError: The caller may not find records.
-        :raises TypeError: The service is not over a model.
+        :raises AttributeError: The service is not over a model.
         """
-        return self.capabilities.statement(self.params_of_find(Params.of(params)))
+        statement = self.target.statement(self.params_of_find(Params.of(params)))
+        return t.cast("sa.Select[t.Any]", statement)
 
     def count(self, params: AnyParams = None) -> int:
         """Return the number of the records of a model that meet a query, whatever its
@@ -145,7 +147,8 @@ class Service(Methods, CallSignals):
 
         :param params: The params, or a query alone. All records by default.
         """
-        return self.capabilities.count(self.params_of_find(Params.of(params)))
+        number = self.target.count(self.params_of_find(Params.of(params)))
+        return t.cast("int", number)
 
     def params_of_find(self, params: Params) -> Params:
         """Return params for a find that the caller of other params makes, limited to

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from functools import cached_property
 from types import MappingProxyType
 
 from ..names import METHODS
@@ -12,7 +13,6 @@ from ..settings import names_of
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    import sqlalchemy as sa
     from flask import Flask
 
     from ..context import Params
@@ -22,13 +22,10 @@ if t.TYPE_CHECKING:
 
     BodyCheck: t.TypeAlias = Callable[[Mapping[str, t.Any]], dict[str, Problem]]
 
-NO_MODEL: t.Final = "This service is not over a model, whose records it could count."
-
 
 class Capabilities:
     """The optional parts of a service's object, with what holds for an object that has
-    none of them. A class whose objects have more derives from this one; of other
-    objects, :class:`PlainObject` reads those parts that the documentation names.
+    none of them. A class whose objects have more derives from this one.
     """
 
     sends_events: bool = True
@@ -48,17 +45,17 @@ class Capabilities:
     field_rules: FieldRules = NO_RULES
     """The rules for the fields that a user may see or write."""
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The name of the identifier field."""
         return "id"
 
-    @property
+    @cached_property
     def hidden(self) -> frozenset[str]:
         """The fields that no client sees."""
         return frozenset()
 
-    @property
+    @cached_property
     def relationships(self) -> frozenset[str]:
         """The fields that events leave out, since not every user may see their
         values.
@@ -100,20 +97,6 @@ class Capabilities:
         """Return the names of the fields that conditions on names depend on."""
         return frozenset(names)
 
-    def statement(self, params: Params) -> sa.Select[t.Any]:
-        """Return the ``select`` of the records of a model that meet a query.
-
-        :raises TypeError: There is no model.
-        """
-        raise TypeError(NO_MODEL)
-
-    def count(self, params: Params) -> int:
-        """Return the number of the records of a model that meet a query.
-
-        :raises TypeError: There is no model.
-        """
-        raise TypeError(NO_MODEL)
-
     def schemas_for(self, params: Params | None) -> Schemas:
         """Return the JSON Schemas of what a caller sends and gets, or what all clients
         do, as far as no rule hides it.
@@ -124,52 +107,24 @@ class Capabilities:
         return ANYTHING
 
 
-class PlainObject(Capabilities):
-    """The optional parts of any object: ``id``, ``hidden`` and ``schemas_for``.
-
-    :param target: The object.
-    """
-
-    def __init__(self, target: t.Any) -> None:
-        self._target = target
-        hidden = getattr(target, "hidden", ())
-        # A method of this name is a method of the service.
-        self._hidden = frozenset(() if callable(hidden) else names_of("hidden", hidden))
-
-    @property
-    def id(self) -> str:
-        """The name of the identifier field."""
-        return t.cast(str, getattr(self._target, "id", "id"))
-
-    @property
-    def hidden(self) -> frozenset[str]:
-        """The fields that no client sees."""
-        return self._hidden
-
-    def schemas_for(self, params: Params | None) -> Schemas:
-        """Return the JSON Schemas of what a caller sends and gets."""
-        own = getattr(self._target, "schemas_for", super().schemas_for)
-        return t.cast("Schemas", own(params))
-
-
 def capabilities_of(target: t.Any) -> Capabilities:
-    """Return the optional parts of an object."""
-    return target if isinstance(target, Capabilities) else PlainObject(target)
-
-
-def refuse_class(path: str, target: t.Any) -> None:
-    """Refuse a class in the place of an object.
-
-    :param path: The path of the service.
-    :raises TypeError: It is a class.
+    """Return the optional parts of an object. One of any class has ``id``, ``hidden``
+    and ``schemas_for``.
     """
-    if isinstance(target, type):
-        name, is_model = target.__name__, hasattr(target, "__mapper__")
-        cure = f"SQLAlchemyService({name})" if is_model else f"{name}(...)"
-        raise TypeError(
-            f"The service '{path}' needs an object in place of the class {name}:"
-            f" add('{path}', {cure})."
-        )
+    if isinstance(target, Capabilities):
+        return target
+
+    own = {
+        name: getattr(target, name)
+        for name in ("id", "hidden", "schemas_for")
+        if hasattr(target, name)
+    }
+    hidden = own.get("hidden", ())
+    # A method of this name is a method of the service.
+    own["hidden"] = frozenset(() if callable(hidden) else names_of("hidden", hidden))
+    parts = Capabilities()
+    vars(parts).update(own)
+    return parts
 
 
 def methods_of(path: str, target: t.Any, names: Collection[str]) -> tuple[str, ...]:
@@ -179,9 +134,17 @@ def methods_of(path: str, target: t.Any, names: Collection[str]) -> tuple[str, .
     :param path: The path of the service.
     :param names: The methods that can be called. Those of the six that the object does
         not have are left out.
-    :raises TypeError: There is none.
+    :raises TypeError: There is none, or a class is in the place of an object.
     :raises ValueError: The object does not have a method beyond the six.
     """
+    if isinstance(target, type):
+        name, is_model = target.__name__, hasattr(target, "__mapper__")
+        cure = f"SQLAlchemyService({name})" if is_model else f"{name}(...)"
+        raise TypeError(
+            f"The service '{path}' needs an object in place of the class {name}:"
+            f" add('{path}', {cure})."
+        )
+
     custom = [name for name in names if name not in METHODS]
     own = [name for name in METHODS if _has(target, name)]
     check_methods("methods", path, [n for n in custom if not _has(target, n)], own)
@@ -193,24 +156,6 @@ def methods_of(path: str, target: t.Any, names: Collection[str]) -> tuple[str, .
         )
 
     return (*own, *custom)
-
-
-def public_methods(
-    path: str, public: bool | Collection[str], names: Collection[str]
-) -> frozenset[str]:
-    """Return the names of the methods that need no token.
-
-    :param path: The path of the service.
-    :param public: All, none, or those named.
-    :param names: The names that it may have.
-    :raises ValueError: There is no such method.
-    """
-    if isinstance(public, bool):
-        return frozenset(names if public else ())
-
-    named = names_of("public", public)
-    check_methods("public", path, named, names)
-    return frozenset(named)
 
 
 def check_methods(

