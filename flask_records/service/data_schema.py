@@ -27,8 +27,6 @@ from ..typing import PLAIN_TYPES
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pydantic.fields import FieldInfo
-
     from ..typing import Record
 
 MAPPINGS: t.Final = ("properties", "patternProperties", "dependentSchemas")
@@ -118,10 +116,7 @@ class DataSchema:
         """
         is_whole = not is_partial or self._needed.issubset(map(self.names.get, data))
         model = self._body if is_whole else self._part
-        others = {}
-
-        if not data.keys() <= self.names.keys():
-            others = {name: data[name] for name in data if name not in self.names}
+        others = {name: data[name] for name in data if name not in self.names}
 
         try:
             value: BaseModel = model.__pydantic_validator__.validate_python(data)
@@ -208,17 +203,14 @@ def _names_of(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
         if not isinstance(alias, str) or alias in model.model_fields.keys() - {name}:
             raise TypeError(NO_NAME.format(name=name, model=model.__name__))
 
-        if _is_plain_bytes(field):
+        types = (field.annotation, *t.get_args(field.annotation))
+
+        # They do not say how they are encoded.
+        if bytes in types and not any(hasattr(m, "encoder") for m in field.metadata):
             raise TypeError(PLAIN_BYTES.format(name=name, model=model.__name__))
 
         yield alias, name
         yield name, name
-
-
-def _is_plain_bytes(field: FieldInfo) -> bool:
-    """Return ``True`` for a field of bytes that does not say how they are encoded."""
-    types = (field.annotation, *t.get_args(field.annotation))
-    return bytes in types and not any(hasattr(m, "encoder") for m in field.metadata)
 
 
 def _variant(model: type[BaseModel], **config: t.Any) -> type[BaseModel]:
@@ -296,24 +288,16 @@ def _place(error: Mapping[str, t.Any], data: t.Any) -> list[str]:
     path, place = error["loc"], []
 
     for index, part in enumerate(path, 1):
-        # The last part of such a path is not there.
-        is_missing = index == len(path) and error["type"] == "missing"
-
-        if _has_item(data, part):
+        try:
             data = data[part]
-        elif not is_missing:
-            continue
+        except (LookupError, TypeError):
+            # A field that is missing is not there, and the last part.
+            if error["type"] != "missing" or index < len(path):
+                continue
 
         place.append(str(part))
 
     return place
-
-
-def _has_item(value: t.Any, key: int | str) -> bool:
-    if isinstance(value, (list, tuple)):
-        return isinstance(key, int) and key < len(value)
-
-    return isinstance(value, Mapping) and key in value
 
 
 def _problem(error: Mapping[str, t.Any]) -> Problem:
