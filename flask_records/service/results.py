@@ -139,12 +139,7 @@ def private(
 def selected(service: Service, context: HookContext, result: t.Any) -> t.Any:
     """Return a result with those fields of its service that ``$select`` names."""
     unwanted = _unselected(service, context)
-
-    def select(record: Record) -> Record:
-        kept: Record = without(dict(record), unwanted)
-        return record._with(kept) if isinstance(record, PrivateRecord) else kept
-
-    return with_records(result, select) if unwanted else result
+    return with_records(result, lambda record: without(record, unwanted))
 
 
 def shown(service: Service, context: HookContext) -> t.Any:
@@ -359,8 +354,11 @@ def _unselected(service: Service, context: HookContext) -> frozenset[str]:
 
 
 def without(record: t.Any, names: AbstractSet[str]) -> t.Any:
-    """Return a record without some fields. What is no record stays as it is."""
+    """Return a record of the same class without some fields. What is no record stays as
+    it is.
+    """
     if not isinstance(record, dict) or names.isdisjoint(record):
         return record
 
-    return {name: value for name, value in record.items() if name not in names}
+    kept = {name: value for name, value in record.items() if name not in names}
+    return record._with(kept) if isinstance(record, PrivateRecord) else kept
