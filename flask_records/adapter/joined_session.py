@@ -268,8 +268,6 @@ class _Silence:
         return lambda *args: None
 
 
-NO_SAMPLE: t.Final = (None, None)
-
 _samples: WeakKeyDictionary[t.Any, tuple[t.Any, orm.Session | None]]
 _samples = WeakKeyDictionary()
 """Options and sessions that nobody writes with, by the factories that have made them.
@@ -283,7 +281,7 @@ def _sample_of(factory: t.Any) -> orm.Session | None:
     if not isinstance(factory, orm.sessionmaker):
         return None
 
-    options, sample = _samples.get(factory, NO_SAMPLE)
+    options, sample = _samples.get(factory, (None, None))
 
     if options != factory.kw:
         methods = (factory.class_.__init__, factory.class_.get_bind)

@@ -24,7 +24,7 @@ from ..query.rules import (
 from .target import check_methods
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from ..context import HookContext
     from ..typing import Record, Rule, RuleFunction
@@ -57,11 +57,17 @@ class AccessRules:
         )
         """The query of the records that a user may see, as a function of the user."""
         check_methods("allow", service.path, allow or (), service.methods)
-        self.allow: Mapping[str, RuleFunction] = {
-            method: self._allowing(method, rule)
-            for method, rule in (allow or {}).items()
-        }
+        self.allow: dict[str, RuleFunction] = {}
         """The rules for who may call a method, as functions of the user."""
+
+        for method, rule in (allow or {}).items():
+            if method in service.custom_methods and not callable(rule):
+                raise TypeError(
+                    f"{self._name('allow')} has a query for '{method}', which is no"
+                    " method of records. Give a function that returns True or False."
+                )
+
+            self.allow[method] = rule_of(rule, self._name("allow", method))
 
     def readable_by(self, user: t.Any) -> Record | None:
         """Return the query of the records that a user may see, or ``None`` for all.
@@ -193,15 +199,6 @@ class AccessRules:
         rules |= {self._name("allow", n): rule for n, rule in self.allow.items()}
         return {n: rule for n, rule in rules.items() if isinstance(rule, UserRule)}
 
-    def _allowing(self, method: str, rule: Rule) -> RuleFunction:
-        if method in self._service.custom_methods and not callable(rule):
-            raise TypeError(
-                f"{self._name('allow')} has a query for '{method}', which is no method"
-                " of records. Give a function that returns True or False."
-            )
-
-        return rule_of(rule, self._name("allow", method))
-
     def _name(self, option: str, method: str | None = None) -> str:
         """Return the name of an option, or of one of its rules, for errors."""
         rule = "" if method is None else f"The rule of '{method}' in "
@@ -296,7 +293,7 @@ class Rights:
 
         if key not in self._results:
             matching = self._matching
-            test = matching.test(query) if matching else _unknown
+            test = matching.test(query) if matching else lambda index: None
             indices = range(len(self._records))
             results = [self._is_met(rule, query, test, index) for index in indices]
             self._results[key] = tuple(results)
@@ -340,7 +337,10 @@ class Rights:
         if self._outage_of is not None:
             # A later event may be of a record that this one must not show.
             names = self._service.capabilities.deciding_names(names_in(query))
-            query = both(query, _values_in(record, names))
+            values = [(n, record[n]) for n in names if n in record]
+            # A query can't compare objects and lists.
+            compared = {n: v for n, v in values if not isinstance(v, (dict, list))}
+            query = both(query, compared)
 
         try:
             self._service._get(record[name], Params(query=query))
@@ -360,13 +360,3 @@ class Rights:
 
         if self._outage is not None:
             raise self._outage
-
-
-def _values_in(record: Record, names: Collection[str]) -> Record:
-    """Return the values of fields that a query can compare."""
-    values = {name: record[name] for name in names if name in record}
-    return {n: each for n, each in values.items() if not isinstance(each, (dict, list))}
-
-
-def _unknown(index: int) -> None:
-    return None
