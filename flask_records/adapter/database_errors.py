@@ -66,10 +66,7 @@ INCOMPARABLE: t.Final = ErrorKind(
 )
 READ_ONLY: t.Final = ErrorKind(MethodNotAllowed, "These records can only be read.")
 FORBIDDEN: t.Final = ErrorKind(Forbidden, "The database does not allow this.")
-BUSY: t.Final = ErrorKind(Unavailable, "The database is busy. Try again.")
-AWAY: t.Final = ErrorKind(Unavailable, "The database does not answer. Try again.")
-STANDBY: t.Final = ErrorKind(Unavailable, "The database can only be read now.")
-FULL: t.Final = ErrorKind(Unavailable, "The database has no room. Try again later.")
+AWAY: t.Final = ErrorKind(Unavailable, "The database is not available. Try again.")
 
 FAILED: t.Final = ErrorKind(
     RuntimeError,
@@ -77,9 +74,6 @@ FAILED: t.Final = ErrorKind(
     " undoes the whole transaction. Run what may fail in 'with"
     " session.begin_nested():'.",
 )
-
-OF_WRITES: t.Final = (READ_ONLY, FORBIDDEN)
-"""The kinds of errors that only writes have. A read would be an error of the server."""
 
 CODES: t.Final[Mapping[int | str, ErrorKind]] = {
     # MySQL and MariaDB
@@ -93,10 +87,9 @@ CODES: t.Final[Mapping[int | str, ErrorKind]] = {
     1139: PATTERN,
     **dict.fromkeys((1288, 1348, 1394, 1395, 1471), READ_ONLY),
     **dict.fromkeys((1142, 1143), FORBIDDEN),
-    **dict.fromkeys((1020, 1040, 1203, 1205, 1213, 1226, 1317, 1969, 3024), BUSY),
-    **dict.fromkeys((1053, 1927, 2002, 2003, 2006, 2013), AWAY),
-    **dict.fromkeys((1290, 1792, 1836), STANDBY),
-    **dict.fromkeys((1021, 1041, 1114), FULL),
+    **dict.fromkeys((1020, 1021, 1040, 1041, 1053, 1114, 1203, 1205, 1213), AWAY),
+    **dict.fromkeys((1226, 1290, 1317, 1792, 1836, 1927, 1969, 3024), AWAY),
+    **dict.fromkeys((2002, 2003, 2006, 2013), AWAY),
     # PostgreSQL, also by the first two characters of its codes
     "23505": UNIQUE,
     "23502": REQUIRED,
@@ -109,10 +102,7 @@ CODES: t.Final[Mapping[int | str, ErrorKind]] = {
     "42883": INCOMPARABLE,
     **dict.fromkeys(("0A000", "42809", "55000"), READ_ONLY),
     "42501": FORBIDDEN,
-    **dict.fromkeys(("40001", "40P01", "53300", "55P03", "57014"), BUSY),
-    **dict.fromkeys(("08", "57P01", "57P02", "57P03"), AWAY),
-    "25006": STANDBY,
-    **dict.fromkeys(("53100", "53200"), FULL),
+    **dict.fromkeys(("08", "25006", "40001", "40P01", "53", "55P03", "57"), AWAY),
     "25P02": FAILED,
     # SQLite, also by the first two words of its codes
     "SQLITE_CONSTRAINT_UNIQUE": UNIQUE,
@@ -121,19 +111,11 @@ CODES: t.Final[Mapping[int | str, ErrorKind]] = {
     "SQLITE_CONSTRAINT_NOTNULL": REQUIRED,
     "SQLITE_CONSTRAINT_FOREIGNKEY": REFERENCE,
     "SQLITE_CONSTRAINT": RULE,
-    **dict.fromkeys(("SQLITE_BUSY", "SQLITE_LOCKED"), BUSY),
+    **dict.fromkeys(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL"), AWAY),
     **dict.fromkeys(("SQLITE_CANTOPEN", "SQLITE_IOERR"), AWAY),
-    "SQLITE_PROTOCOL": AWAY,
-    "SQLITE_READONLY": STANDBY,
-    "SQLITE_FULL": FULL,
+    **dict.fromkeys(("SQLITE_READONLY", "SQLITE_FULL"), AWAY),
 }
 """The kinds of errors by the codes of drivers."""
-
-SYNTAX: t.Final = "42601"
-"""The state of errors of a statement, and of a value such as a ``tsvector``."""
-
-LOST_CONNECTION: t.Final = "8s2b"
-"""SQLAlchemy's code for the use of a transaction whose connection is lost."""
 
 CONFLICTS: t.Final[Mapping[type[Exception], str]] = {
     orm.exc.StaleDataError: "The record was changed by another call. Try again.",
@@ -247,7 +229,8 @@ def _translation(error: BaseException, attempt: translated) -> Exception | None:
 
     if (
         kind is None
-        or (kind in OF_WRITES and fields is None)
+        # A read of these would be an error of the server.
+        or (kind in (READ_ONLY, FORBIDDEN) and fields is None)
         or (kind is INCOMPARABLE and (attempt.query is None or bodies))
     ):
         return None
@@ -256,23 +239,30 @@ def _translation(error: BaseException, attempt: translated) -> Exception | None:
     if bodies is not None and not bodies and kind in (REFERENCE, REQUIRED):
         kind = REFERRED_TO
 
-    if kind.problem is None:
-        return kind.error(kind.text)
+    text, problem = kind.text, kind.problem
 
-    if kind is REFERRED_TO:
-        names = [] if fields is None else [fields.id.name]
-        return kind.error(kind.text, errors=dict.fromkeys(names, kind.problem))
+    if problem is None:
+        return kind.error(text)
 
-    return _broken(t.cast("t.Any", error), kind, kind.problem, attempt)
+    names = _names_in(t.cast("t.Any", error), kind, attempt)
+
+    if names and kind is UNIQUE:
+        quoted = ", ".join(f"'{name}'" for name in names)
+        text = f"There is a record with this {quoted} already."
+    elif len(names) == 1 and kind is not REFERRED_TO:
+        text = f"'{names[0]}' {problem}."
+
+    return kind.error(text, errors=dict.fromkeys(names, problem))
 
 
 def _kind_of(error: BaseException) -> ErrorKind | None:
     """Return the kind of an error, or ``None`` for one that no client can fix."""
     # The pool has no connection left.
     if isinstance(error, sa.exc.TimeoutError):
-        return BUSY
+        return AWAY
 
-    if isinstance(error, sa.exc.PendingRollbackError) and error.code == LOST_CONNECTION:
+    # The connection of a transaction is lost.
+    if isinstance(error, sa.exc.PendingRollbackError) and error.code == "8s2b":
         return AWAY
 
     # SQLAlchemy can't set a primary key to null that refers to a removed record.
@@ -294,8 +284,8 @@ def _kind_of_code(error: sa.exc.DBAPIError) -> ErrorKind | None:
     if not isinstance(code, str):
         return None if code is None else CODES.get(code)
 
-    # A statement would have a place of the error in it.
-    if code == SYNTAX and driver.diag.statement_position is None:
+    # A value such as a tsvector, since a statement has a place of its error.
+    if code == "42601" and driver.diag.statement_position is None:
         return MISFIT
 
     # SQLite's code of RESTRICT is that of a trigger.
@@ -339,38 +329,32 @@ def _code_of(error: sa.exc.StatementError) -> int | str | None:
     return None
 
 
-def _broken(
-    error: sa.exc.StatementError, kind: ErrorKind, problem: Problem, attempt: translated
-) -> Exception:
-    """Return the error of values, with the names of fields if there are some."""
-    scope = attempt.scope
-    names = _names_in(error, kind, scope) if scope is not None else []
-    names = names or _only_field(kind, attempt)
-    text = kind.text
+def _names_in(
+    error: sa.exc.StatementError, kind: ErrorKind, attempt: translated
+) -> list[str]:
+    """Return the fields whose columns, or whose index, the error of a driver names, or
+    the only field that it can be about.
+    """
+    scope, fields = attempt.scope, attempt.fields
 
-    if names and kind is UNIQUE:
-        text = f"There is a record with this {_quoted(names)} already."
-    elif len(names) == 1:
-        text = f"{_quoted(names)} {problem}."
+    if scope is None or fields is None:
+        return _only_field(kind, attempt)
 
-    return kind.error(text, errors=dict.fromkeys(names, problem))
+    if kind is REFERRED_TO:
+        return [fields.id.name]
 
-
-def _names_in(error: sa.exc.StatementError, kind: ErrorKind, scope: Scope) -> list[str]:
-    """Return the fields whose columns, or whose index, the error of a driver names."""
-    tables = [each for each in scope.fields.mapper.tables if isinstance(each, sa.Table)]
-    own = [each.name for each in tables]
+    tables = [each for each in fields.mapper.tables if isinstance(each, sa.Table)]
     indexes = _unique_indexes(tables) if kind is UNIQUE else {}
 
-    for text in _texts_of(error, kind, own):
+    for text in _texts_of(error, kind):
         text = POSTGRESQL_CAST.sub(" ", indexes.get(text, text))
 
-        for table in own:
-            text = text.replace(f"{table}.", "")
+        for table in tables:
+            text = text.replace(f"{table.name}.", "")
 
         names = [
             name
-            for name, column in scope.fields.columns.items()
+            for name, column in fields.columns.items()
             if re.search(rf"(?<![\w.]){re.escape(column.name)}(?![\w(])", text)
             and name in scope.names | scope.writable
         ]
@@ -378,7 +362,7 @@ def _names_in(error: sa.exc.StatementError, kind: ErrorKind, scope: Scope) -> li
         if names:
             return names
 
-    return []
+    return _only_field(kind, attempt)
 
 
 def _unique_indexes(tables: Sequence[sa.Table]) -> dict[str, str]:
@@ -400,26 +384,20 @@ def _unique_indexes(tables: Sequence[sa.Table]) -> dict[str, str]:
     return indexes
 
 
-def _texts_of(
-    error: sa.exc.StatementError, kind: ErrorKind, tables: Collection[str]
-) -> list[str]:
-    """Return the texts of a driver's error that name an index or columns of tables. A
-    trigger may write to another table, with columns of the same names.
-    """
+def _texts_of(error: sa.exc.StatementError, kind: ErrorKind) -> list[str]:
+    """Return the texts of a driver's error that name an index or columns."""
     driver = t.cast("t.Any", error.orig)
     message = str(driver.args[-1]) if driver.args else ""
 
     if isinstance(_code_of(error), int):
         match = MYSQL_NAMES[kind].search(message) if kind in MYSQL_NAMES else None
         # The name of the table may stand before that of an index.
-        table, _, name = match[1].rpartition(".") if match else ("", "", "")
-        return [name] if name and table in ("", *tables) else []
+        return [match[1].rpartition(".")[2]] if match else []
 
     if (details := getattr(driver, "diag", None)) is not None:
         key = POSTGRESQL_KEY.match(details.message_detail or "")
         texts = [details.constraint_name, details.column_name, key[1] if key else None]
-        is_of_other = details.table_name and details.table_name not in tables
-        return [] if is_of_other else [text for text in texts if text]
+        return [text for text in texts if text]
 
     match = SQLITE_NAMES.match(message)
     return [match[1] or match[2]] if match else []
@@ -444,7 +422,3 @@ def _only_field(kind: ErrorKind, attempt: translated) -> list[str]:
         return []
 
     return [*names] if len(names) == 1 else []
-
-
-def _quoted(names: Collection[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)

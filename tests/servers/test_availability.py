@@ -50,12 +50,12 @@ def test_calls_while_the_database_is_away(away, caplog):
     for _ in range(2):
         for method, path, body in CALLS:
             answer = client.open(path, method=method, json=body)
-            assert_unavailable(answer, "The database does not answer. Try again.")
+            assert_unavailable(answer, "The database is not available. Try again.")
 
     lines = [entry for entry in caplog.records if entry.name == "tests"]
     assert 1 <= len(lines) <= 3
     assert lines[0].message.startswith(
-        "GET '/messages' failed. The database does not answer. Try again. (Operational"
+        "GET '/messages' failed. The database is not available. Try again. (Operational"
     )
     assert [entry.exc_info for entry in lines] == [None] * len(lines)
     assert "secret" not in caplog.text
@@ -86,7 +86,7 @@ def test_wait_for_a_connection_that_the_application_holds(crowded, db, call):
     with db.engine.connect():
         answer = crowded.test_client().open(path, method=method, json=body)
 
-    assert_unavailable(answer, "The database is busy. Try again.")
+    assert_unavailable(answer, "The database is not available. Try again.")
     assert crowded.test_client().get("/messages/1").json["text"] == "first"
 
 
@@ -128,7 +128,7 @@ def test_connection_that_the_server_has_ended(on_server, db, call):
 
     answer = client.open(path, method=method, json=body)
 
-    assert_unavailable(answer, "The database does not answer. Try again.")
+    assert_unavailable(answer, "The database is not available. Try again.")
     assert client.open(path, method=method, json=body).status_code in (200, 201)
     assert client.get("/messages").status_code == 200
     assert db.engine.pool.checkedout() == 0
@@ -143,6 +143,6 @@ def test_connection_that_the_server_ends_in_a_call(on_server, db, messages):
 
     answer = client.post("/messages", json={"text": "second"})
 
-    assert_unavailable(answer, "The database does not answer. Try again.")
+    assert_unavailable(answer, "The database is not available. Try again.")
     messages.after.disconnect(end, "create")
     assert [each["text"] for each in client.get("/messages").json["data"]] == ["first"]

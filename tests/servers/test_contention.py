@@ -48,7 +48,7 @@ def is_busy(response):
     body = response.json
     return (response.status_code, body["message"]) == (
         503,
-        "The database is busy. Try again.",
+        "The database is not available. Try again.",
     )
 
 

@@ -85,4 +85,4 @@ def test_a_service_of_the_replica_alone_says_that_it_takes_no_writes(app, server
         client.delete("/rooms/1"),
     ):
         assert answer.status_code == 503
-        assert answer.json["message"] == "The database can only be read now."
+        assert answer.json["message"] == "The database is not available. Try again."

@@ -105,5 +105,5 @@ def test_a_server_that_takes_no_writes_says_so(make_engine, replica):
         response = served.client.post("/notes", json={"text": "new"})
 
         assert response.status_code == 503
-        assert response.json["message"] == "The database can only be read now."
+        assert response.json["message"] == "The database is not available. Try again."
         assert served["notes"].find().total == 3
