@@ -55,7 +55,8 @@ class Transaction:
         self._writes = writes
         self._parent: Transaction | None = None
         self._token: Token[Transaction | None]
-        self._sessions: dict[Hashable, JoinedSession] = {}
+        # Those of a connection alone have the same methods.
+        self._sessions: dict[Hashable, t.Any] = {}
         self._savepoints: dict[Hashable, Savepoint] = {}
         self._after_commit: list[Callable[[], None]] = []
         self._collected: dict[Callable[[list[t.Any]], None], list[t.Any]] = {}
@@ -138,7 +139,7 @@ class Transaction:
         """
         self._held.setdefault(key, lock)
 
-    def join(self, key: Hashable, make: Callable[[], JoinedSession]) -> JoinedSession:
+    def join(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the session of a key.
 
         :param make: Makes it at the first use in the outermost transaction.
@@ -146,7 +147,8 @@ class Transaction:
         if key not in self._sessions:
             self._sessions[key] = make()
 
-        return self._sessions[key]
+        joined: T = self._sessions[key]
+        return joined
 
     @property
     def sessions(self) -> Collection[JoinedSession]:

@@ -35,6 +35,10 @@ PREPARED: t.Final = "records_prepared"
 DEADLOCK: t.Final = 1213
 """The code of the error with which MySQL and MariaDB end a transaction."""
 
+ALONE: t.Final = """\
+What reads or shows a value, such as a Converter, can't write. A hook can.\
+"""
+
 WRITES: t.Final = re.compile(
     r"\W*(insert|update|delete|replace|merge|call|copy|create|alter|drop|truncate"
     r"|with\b.*\b(insert|update|delete|merge))\b",
@@ -109,6 +113,57 @@ def begin_writing(connection: sa.Connection) -> None:
             _take_lock(connection)
 
     _begun.add(t.cast("t.Any", connection.get_transaction()))
+
+
+class JoinedConnection:
+    """A connection that commits with a transaction of calls, for a call that needs no
+    session: one statement does all of it.
+
+    :param engine: The engine that it belongs to.
+    :raises Unavailable: The database does not give a connection.
+    """
+
+    is_in_progress: t.Final = False
+    """``True`` if the application had begun to write before: it has not."""
+    in_use: t.Final = True
+    """``True`` if there is something to end."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        with translated():
+            self.connection = engine.connect()
+            """The connection, in a transaction."""
+
+        try:
+            self.connection.begin()
+            begin_writing(self.connection)
+        except BaseException:
+            self.connection.close()
+            raise
+
+    def is_of(self, session: t.Any) -> bool:
+        """Return ``True`` if a session is this one: none is."""
+        return False
+
+    def savepoint(self) -> t.NoReturn:
+        """Refuse a call that writes in this one, as no hook does.
+
+        :raises RuntimeError: In any case.
+        """
+        raise RuntimeError(ALONE)
+
+    def prepare(self) -> None:
+        """Do nothing: the statement has been executed."""
+
+    def commit(self) -> None:
+        """Commit, and give the connection back."""
+        with translated():
+            self.connection.commit()
+
+        self.connection.close()
+
+    def rollback(self) -> None:
+        """Roll back, and give the connection back."""
+        self.connection.close()
 
 
 def check_transaction(connection: sa.Connection) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import typing as t
 from contextlib import contextmanager
+from functools import cached_property, partial
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..query.plan_cache import Plan
-from .connections import listens, without_transaction
+from ..transaction import Transaction
+from .connections import JoinedConnection, listens, without_transaction
 from .database_errors import READ_ONLY, translated
 from .joined_session import LIBRARIES
 from .sessions import join
@@ -30,6 +32,12 @@ TRANSACTION_EVENTS: t.Final = ("after_begin", "after_transaction_create")
 """The events of a session by which an application prepares its transactions, for
 example for a tenant.
 """
+
+COMMIT_EVENTS: t.Final = (
+    *("before_commit", "after_commit", "after_rollback", "after_soft_rollback"),
+    "after_transaction_end",
+)
+"""The events of a session by which an application follows its commits."""
 
 READ_ONLY_VIEW: t.Final = sa.text("""\
     SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = :name AND NOT EXISTS
@@ -84,7 +92,7 @@ class Database:
             joined.begin_writing(self._to_write)
             return SessionReading(joined, self._to_write)
 
-        engine = self._free_engine(joined.sample)
+        engine = self._free_engine(joined.sample, self._to_read)
 
         if engine is not None:
             return EngineReading(engine)
@@ -93,32 +101,54 @@ class Database:
         bind = self._to_write if joined.has_written else self._to_read
         return SessionReading(joined, bind)
 
-    def writing(self) -> Writing:
+    def writing(self, *, is_alone: bool = False) -> Writing:
         """Return an object that writes in the transaction in progress.
 
+        :param is_alone: ``True`` if nothing but the write happens in it.
         :raises MethodNotAllowed: The model is a view that SQLite does not write.
         """
         joined = join(self._source)
-        connection = joined.connection(self._to_write)
+        engine = self._engine_to_write(joined) if is_alone else None
+        writing = Writing(joined, self._to_write, engine)
 
         # With RETURNING, SQLite takes a write to a view, and does nothing.
-        if connection.dialect.name == "sqlite" and self._is_read_only(connection):
+        if engine is None and self._is_read_only(writing.connection):
             raise READ_ONLY.error(READ_ONLY.text)
 
-        return Writing(joined.session, connection)
+        return writing
+
+    def _engine_to_write(self, joined: JoinedSession) -> sa.Engine | None:
+        """Return the engine for a write that needs no session, or ``None`` if a session
+        has to write, or look first if it can.
+        """
+        sample = joined.sample
+        engine = self._free_engine(sample, self._to_write)
+
+        # The application may follow the commits of its session.
+        if (
+            engine is None
+            or type(sample).commit is not orm.Session.commit
+            or listens(sample.dispatch, COMMIT_EVENTS)
+        ):
+            return None
+
+        return engine if self._read_only.get(engine) is False else None
 
     def _is_read_only(self, connection: sa.Connection) -> bool:
         answer = self._read_only.get(connection.engine)
 
         if answer is None:
             name = {"name": getattr(self._mapper.local_table, "name", None)}
-            answer = connection.execute(READ_ONLY_VIEW, name).first() is not None
-            self._read_only[connection.engine] = answer
+            is_sqlite = connection.dialect.name == "sqlite"
+            rows = connection.execute(READ_ONLY_VIEW, name).all() if is_sqlite else ()
+            answer = self._read_only[connection.engine] = bool(rows)
 
         return answer
 
-    def _free_engine(self, session: orm.Session) -> sa.Engine | None:
-        """Return the engine to read from, or ``None`` if the session has to read."""
+    def _free_engine(self, session: orm.Session, bind: Bind) -> sa.Engine | None:
+        """Return the engine of a statement, or ``None`` if the session has to execute
+        it.
+        """
         # The application may add conditions to what a session reads.
         if session.dispatch.do_orm_execute or session.in_transaction():
             return None
@@ -126,8 +156,8 @@ class Database:
         if listens(session.dispatch, TRANSACTION_EVENTS):
             return None
 
-        bind = session.get_bind(**self._to_read)
-        return bind if isinstance(bind, sa.Engine) else None
+        engine = session.get_bind(**bind)
+        return engine if isinstance(engine, sa.Engine) else None
 
 
 class EngineReading:
@@ -209,10 +239,11 @@ Reading: t.TypeAlias = EngineReading | SessionReading
 
 
 class Writing:
-    """Writes in the session of a call. Each method raises the errors of the database as
-    errors that a client can see.
+    """Writes in the session of a call, or without it if one statement is enough. Each
+    method raises the errors of the database as errors that a client can see.
 
-    :param connection: The connection of the session.
+    :param bind: The arguments by which the session finds the engine.
+    :param engine: The engine of a call that needs no session, if it does not.
     """
 
     scope: Scope | None = None
@@ -221,12 +252,52 @@ class Writing:
     client_fields: Collection[str] = ()
     """The names of the fields that came from a client."""
 
-    def __init__(self, session: orm.Session, connection: sa.Connection) -> None:
-        self.session = session
-        """The session."""
-        self.dialect = connection.dialect
+    def __init__(
+        self, joined: JoinedSession, bind: Bind, engine: sa.Engine | None
+    ) -> None:
+        self._joined = joined
+        self._bind = bind
+        self._engine = engine
+        self.dialect = (engine or self.connection).dialect
         """The dialect of the database."""
-        self._connection = connection
+
+    @cached_property
+    def connection(self) -> sa.Connection:
+        """The connection of the session, which is ready to write from now on."""
+        joined, is_begun = self._joined, self._engine is None
+        self._engine = None
+
+        if not is_begun:
+            joined.begin_writing(self._bind)
+
+        return joined.connection(self._bind)
+
+    @property
+    def session(self) -> orm.Session:
+        """The session, which is ready to write from now on."""
+        _ = self.connection
+        return self._joined.session
+
+    @property
+    def sample(self) -> orm.Session:
+        """The session, or one with its listeners and without instances."""
+        return self._joined.sample
+
+    def alone(self, plan: Plan, bodies: Sequence[Record]) -> Rows:
+        """Return the rows of a plan that is all that the call writes.
+
+        :param bodies: The values of the fields that it writes, none for a removal.
+        """
+        engine = self._engine
+
+        # A rule may have begun to read in the session.
+        if engine is None or self._joined.in_use is not None:
+            return self.rows(plan, bodies)
+
+        with translated(plan.query, self.scope, bodies, self.client_fields):
+            join_alone = partial(JoinedConnection, engine)
+            joined = Transaction.current().join(engine, join_alone)
+            return _rows(joined.connection, plan)
 
     def rows(self, plan: Plan, bodies: Sequence[Record] | None = None) -> Rows:
         """Return the rows of a plan, after all that the session has to write before.
@@ -237,7 +308,7 @@ class Writing:
         """
         with translated(plan.query, self.scope, bodies, self.client_fields):
             self.session.flush()
-            return _rows(self._connection, plan)
+            return _rows(self.connection, plan)
 
     def instances(self, plan: Plan) -> list[t.Any]:
         """Return the instances that a plan loads."""

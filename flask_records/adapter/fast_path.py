@@ -130,7 +130,7 @@ class FastPath:
 
         shape = ("insert", selected, in_order, is_sorted)
         plan = self._cache.plan(shape, build, inserted)
-        rows = write.writing.rows(plan, write.bodies)
+        rows = write.writing.alone(plan, write.bodies)
 
         # A trigger may drop a row.
         if len(rows) < len(inserted):
@@ -183,7 +183,7 @@ class FastPath:
         values = id_parameters(identifier(self._fields, write.id)) | parameters
         shape = (key, query.selected)
         plan = self._cache.plan(shape, build_where, values, query)
-        return write.call.records(write.writing.rows(plan, write.bodies))
+        return write.call.records(write.writing.alone(plan, write.bodies))
 
     def _returned(self, selected: Sequence[Field]) -> list[t.Any]:
         return [
@@ -244,7 +244,7 @@ class FastPath:
         """Return ``True`` if nobody listens to the session or the model, and the
         session has no instances.
         """
-        session, model = write.writing.session, t.cast("t.Any", self._mapper)
+        session, model = write.writing.sample, t.cast("t.Any", self._mapper)
         has_instances = session.identity_map or session.new
         return not (
             (write.method != "create" and has_instances)

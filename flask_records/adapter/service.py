@@ -6,7 +6,7 @@ import typing as t
 from collections.abc import Collection, Mapping
 from functools import cached_property, partial
 
-from ..names import METHODS, READS
+from ..names import METHODS
 from ..pagination import Page, Pagination
 from ..query import FieldOptions, FieldRules, Matching, Syntax
 from ..query.bounds import refuse
@@ -223,17 +223,16 @@ class SQLAlchemyService(Capabilities):
         scope = served.scope_of(params, model)
         return partial(model.bodies.misfits, scope, method)
 
-    def begin(self, method: str) -> None:
-        """Join the transaction in progress. A call that may write, as each does but
-        find and get, takes SQLite's write lock here, before its hooks read records that
-        they decide by.
+    def begin(self, *, writes: bool) -> None:
+        """Join the transaction in progress. A call that writes takes SQLite's write
+        lock here, before its hooks read records that they decide by.
 
-        :param method: The name of the method that is called.
+        :param writes: ``False`` for a call that only reads, or has no hooks.
         """
-        if method in READS:
-            self.served.database.begin_reading()
-        else:
+        if writes:
             self.served.database.begin_writing()
+        else:
+            self.served.database.begin_reading()
 
     def check(self, app: Flask, methods: Collection[str] = METHODS) -> None:
         """Refuse options that do not fit the model. Log a warning for fields with the

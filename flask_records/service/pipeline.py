@@ -76,7 +76,7 @@ class Pipeline:
         )
 
         with Transaction(writes=context.method not in READS):
-            self._service.capabilities.begin(context.method)
+            self._service.capabilities.begin(writes=context.method not in READS)
             context.result = self._call_method(context)
 
         self._cut(context)
@@ -94,6 +94,7 @@ class Pipeline:
         schemas = service.schemas.get(method)
         before = _hooks_of(method, self._all.before, service.before)
         after = _hooks_of(method, service.after, self._all.after)
+        context.params._state.is_alone = self._is_alone(method, [*before, *after])
         self._validate(context, schemas, has_hooks=bool(before))
         created_if = self._run_before(context, before)
         is_missing = context.result is NO_RESULT
@@ -116,6 +117,18 @@ class Pipeline:
             call(hook, method, context)
 
         self._sender.send_result(context)
+
+    def _is_alone(self, method: str, hooks: Sequence[Callable[..., t.Any]]) -> bool:
+        """Return ``True`` if nothing but the adapter's method happens in a
+        transaction.
+        """
+        service = self._service
+        is_checked = method == "create" and method in service.rules.allow
+        return (
+            not (hooks or is_checked)
+            and service.capabilities.is_own(method)
+            and Transaction.current().is_outermost
+        )
 
     def _check(self, context: HookContext) -> None:
         if context.method not in self._service.methods:
@@ -166,7 +179,8 @@ class Pipeline:
         client has to meet, if there is one.
         """
         method = context.method
-        begin = partial(self._service.capabilities.begin, method)
+        writes = method not in READS and not context.params._state.is_alone
+        begin = partial(self._service.capabilities.begin, writes=writes)
         # Others would wait for a lock, or for a connection, as long as these run.
         slow = list(takewhile(lambda hook: getattr(hook, "is_slow", False), hooks))
         is_client = context.params.provider is not None

@@ -75,9 +75,11 @@ class Capabilities:
     def check(self, app: Flask, methods: Collection[str]) -> None:
         """Refuse options that can't work with an application and its database."""
 
-    def begin(self, method: str) -> None:
+    def begin(self, *, writes: bool) -> None:
         """Prepare for a call, in its transaction, before its hooks run, but for those
         at the beginning that are slow.
+
+        :param writes: ``False`` for a call that only reads, or has no hooks.
         """
 
     def check_multi(self, method: str, params: Params, number: int = 0) -> None:

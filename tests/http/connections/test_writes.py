@@ -1,0 +1,179 @@
+"""A write that is all of its call takes a connection of its own."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import scoped_session, Session, sessionmaker
+
+from flask_records import (
+    Conflict,
+    FlaskRecords,
+    Forbidden,
+    Params,
+    SQLAlchemyService,
+)
+
+from .services import Note, Tag
+
+NEW_TAGS = [(7, "red"), (8, "blue")]
+WRITES = [
+    lambda notes: notes.create({"text": "new"}),
+    lambda notes: notes.create([{"text": "new"}, {"text": "newer"}]),
+    lambda notes: notes.patch(1, {"text": "new"}),
+]  # fmt: skip
+
+
+@pytest.fixture
+def engine(make_engine, url):
+    return make_engine(url)
+
+
+@pytest.fixture
+def session(engine):
+    session = scoped_session(sessionmaker(engine))
+    yield session
+    session.remove()
+
+
+def notes_of(session, **options):
+    service = SQLAlchemyService(Note, session=session, multi=True)
+    notes = FlaskRecords(logger=False).add("notes", service, **options)
+    # The first write looks at the table.
+    notes.patch(2, {"text": "note 2"})
+    session.remove()
+    return notes
+
+
+def texts(engine):
+    with engine.connect() as connection:
+        return connection.scalars(sa.select(Note.text).order_by(Note.id)).all()
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_without_hooks_makes_no_session(engine, session, write):
+    notes = notes_of(session)
+    before = texts(engine)
+
+    write(notes)
+
+    assert texts(engine) != before
+    assert engine.pool.checkedout() == 0
+    # MariaDB's UPDATE returns no rows.
+    is_patch = write is WRITES[2]
+    assert session.registry.has() == (is_patch and not engine.dialect.update_returning)
+
+
+def test_a_removal_makes_no_session(engine, session):
+    tags = FlaskRecords().add("tags", SQLAlchemyService(Tag, session=session))
+    ids = [tags.create({"id": id, "name": name})["id"] for id, name in NEW_TAGS]
+    session.remove()
+
+    removed = [tags.remove(id)["name"] for id in ids]
+
+    assert removed == ["red", "blue"]
+    assert tags.find({"name": {"$in": removed}}) == []
+    assert not session.registry.has()
+
+
+def hook_before(notes, session, seen):
+    notes.before("create")(lambda method, context: seen.append(method))
+
+
+def hook_after(notes, session, seen):
+    notes.after("create")(lambda method, context: seen.append(method))
+
+
+def listen(event):
+    def listen(notes, session, seen):
+        sa.event.listen(session, event, lambda *args: seen.append(event))
+
+    return listen
+
+
+LISTENING = [
+    hook_before,
+    hook_after,
+    *map(listen, ["after_begin", "before_commit", "after_commit", "before_flush"]),
+]
+
+
+@pytest.mark.parametrize("look", LISTENING)
+def test_a_write_that_somebody_may_look_at_uses_the_session(engine, session, look):
+    notes, seen = notes_of(session), []
+    look(notes, session, seen)
+
+    notes.create({"text": "new"})
+
+    assert session.registry.has()
+    assert seen or look is LISTENING[-1]
+    assert texts(engine)[-1] == "new"
+
+
+def test_a_write_uses_a_session_with_a_commit_of_its_own(engine):
+    commits = []
+
+    class Counting(Session):
+        def commit(self):
+            commits.append(texts(engine)[-1])
+            super().commit()
+
+    session = scoped_session(sessionmaker(engine, class_=Counting))
+    notes_of(session).create({"text": "new"})
+    session.remove()
+
+    assert len(commits) == 2
+    assert texts(engine)[-1] == "new"
+
+
+def test_a_write_is_a_part_of_the_work_in_progress(engine, session):
+    notes = notes_of(session)
+    session.add(Note(text="mine"))
+
+    notes.create({"text": "new"})
+    session.rollback()
+
+    assert texts(engine) == ["note 1", "note 2", "note 3"]
+
+
+def test_a_new_record_that_a_rule_is_asked_about_is_rolled_back(engine, session):
+    allowed = {"create": lambda user: {"text": {"$ne": "secret"}}}
+    notes = notes_of(session, allow=allowed, public=True)
+    client = Params(provider="rest")
+
+    notes.create({"text": "open"}, client)
+
+    with pytest.raises(Forbidden):
+        notes.create({"text": "secret"}, client)
+
+    assert texts(engine)[-1] == "open"
+
+
+def test_a_write_that_is_refused_writes_nothing_and_gives_its_connection_back(
+    engine, session
+):
+    notes = notes_of(session)
+
+    with pytest.raises(Conflict):
+        notes.create([{"id": 50, "text": "new"}, {"id": 1, "text": "new"}])
+
+    assert texts(engine) == ["note 1", "note 2", "note 3"]
+    assert engine.pool.checkedout() == 0
+
+
+def test_many_writes_at_once_are_all_stored(engine, session):
+    notes = notes_of(session)
+
+    def write(number):
+        notes.create({"text": f"new {number}"})
+        notes.patch(1, {"text": f"patch {number}"})
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(40)))
+
+    stored = texts(engine)
+    assert len(stored) == 43
+    assert set(stored[3:]) == {f"new {number}" for number in range(40)}
+    assert engine.pool.checkedout() == 0
