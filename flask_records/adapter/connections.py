@@ -100,8 +100,9 @@ def begin_writing(connection: sa.Connection) -> None:
     :raises Unavailable: Other connections write for too long.
     """
     is_sqlite = connection.dialect.name == "sqlite"
+    transaction = t.cast("t.Any", connection.get_transaction())
 
-    if connection.dialect.name == "postgresql":
+    if connection.dialect.name == "postgresql" or transaction in _begun:
         return
 
     if not connection.info.get(PREPARED):
@@ -112,7 +113,7 @@ def begin_writing(connection: sa.Connection) -> None:
         with translated():
             _take_lock(connection)
 
-    _begun.add(t.cast("t.Any", connection.get_transaction()))
+    _begun.add(transaction)
 
 
 class JoinedConnection:

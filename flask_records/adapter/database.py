@@ -66,18 +66,17 @@ class Database:
         """The dialect of the database that the transaction in progress writes to."""
         return join(self._source).engine(self._to_write).dialect
 
-    def begin_writing(self) -> None:
-        """Make the session of the transaction in progress ready to write. SQLite's
-        write lock is taken now, before the call reads anything that others could
-        change until it writes.
-        """
-        join(self._source).begin_writing(self._to_write)
-
-    def begin_reading(self) -> None:
+    def begin(self, *, writes: bool) -> None:
         """Join the transaction in progress, so that it ends what hooks begin in the
         session.
+
+        :param writes: Make the session ready to write: take SQLite's write lock now,
+            before the call reads anything that others could change until it writes.
         """
-        join(self._source)
+        joined = join(self._source)
+
+        if writes:
+            joined.begin_writing(self._to_write)
 
     def reading(self, *, locking: bool = False) -> Reading:
         """Return a context manager that runs statements that read, on one connection.
@@ -264,13 +263,8 @@ class Writing:
     @cached_property
     def connection(self) -> sa.Connection:
         """The connection of the session, which is ready to write from now on."""
-        joined, is_begun = self._joined, self._engine is None
         self._engine = None
-
-        if not is_begun:
-            joined.begin_writing(self._bind)
-
-        return joined.connection(self._bind)
+        return self._joined.begin_writing(self._bind)
 
     @property
     def session(self) -> orm.Session:

@@ -112,14 +112,16 @@ class JoinedSession:
             self._written is session.get_transaction() or _writes_of(session) > 0
         )
 
-    def begin_writing(self, bind: Bind) -> None:
-        """Make the session ready to write.
+    def begin_writing(self, bind: Bind) -> sa.Connection:
+        """Make the session ready to write, and return its connection.
 
         :param bind: The arguments by which it finds the engine.
         """
-        begin_writing(self.connection(bind))
+        connection = self.connection(bind)
+        begin_writing(connection)
         self._written = self.session.get_transaction()
         Transaction.current().protect(self._source)
+        return connection
 
     def engine(self, bind: Bind) -> sa.Engine | sa.Connection:
         """Return the engine of the session, or the connection that it is bound to.

@@ -229,10 +229,7 @@ class SQLAlchemyService(Capabilities):
 
         :param writes: ``False`` for a call that only reads, or has no hooks.
         """
-        if writes:
-            self.served.database.begin_writing()
-        else:
-            self.served.database.begin_reading()
+        self.served.database.begin(writes=writes)
 
     def check(self, app: Flask, methods: Collection[str] = METHODS) -> None:
         """Refuse options that do not fit the model. Log a warning for fields with the
