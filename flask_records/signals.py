@@ -13,8 +13,6 @@ from .names import METHODS
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from .typing import Publisher
-
 F = t.TypeVar("F", bound="Callable[..., t.Any]")
 
 
@@ -166,17 +164,6 @@ class EventSignal(OrderedSignal):
         return connect_in_background if background else connect
 
 
-class Publishers(OrderedSignal):
-    """The functions that decide who gets an event: the last that is connected to it, or
-    else the last that is connected to every event.
-    """
-
-    def of(self, event: str) -> Publisher | None:
-        """Return the function for an event, if there is one."""
-        functions = self.ordered(event)
-        return functions[-1] if functions else None
-
-
 class CallSignals:
     """The signals of a service, or of all services of an extension.
 
@@ -195,9 +182,10 @@ class CallSignals:
         """Runs hooks when a call has failed."""
         self.events = EventSignal(events)
         """Runs receivers after the commit, once for each record."""
-        self.publish = Publishers(events)
+        self.publish = OrderedSignal(events)
         """Lets a function decide who gets an event: a function of the event's name, the
-        record and the context that returns the names of channels. Members who may not
+        record and the context that returns the names of channels. The last that is
+        connected to the event, or else to every event, decides. Members who may not
         see the record get nothing, and no one gets a field that they may not see.
         Members of several channels get the event once. The functions of the extension
         are for services that have none of their own.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import typing as t
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
 
 if t.TYPE_CHECKING:
@@ -32,11 +32,6 @@ AnyParams: t.TypeAlias = "Params | Mapping[str, t.Any] | None"
 
 Hook: t.TypeAlias = "Callable[[str, HookContext], Awaitable[None] | None]"
 """A function of the method's name and the context of the call."""
-
-Publisher: t.TypeAlias = (
-    "Callable[[str, Record, HookContext | None], Iterable[str] | None]"
-)
-"""Names the channels whose members get an event, if there are any."""
 
 RuleFunction: t.TypeAlias = Callable[[t.Any], bool | dict[str, t.Any] | None]
 """Returns ``True`` if a user may reach all records, ``False`` or ``None`` if none, or

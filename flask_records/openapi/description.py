@@ -159,7 +159,7 @@ class ServiceDescription:
         return tuple(
             event
             for event in names
-            if service.sends_events or service.publish.of(event) is not None
+            if service.sends_events or service.publish.ordered(event)
             if event not in SENDERS or SENDERS[event] in service.methods
         )
 

@@ -98,19 +98,19 @@ def _channels_of(records: FlaskRecords, event: Event) -> list[str]:
     of the extension names, or else ``authenticated``.
     """
     service = event.service
-    publisher = service.publish.of(event.name)
+    publishers = service.publish.ordered(event.name)
 
-    if publisher is None and not service.sends_events:
+    if not publishers and not service.sends_events:
         return []
 
-    publisher = publisher or records.publish.of(event.name)
+    publishers = publishers or records.publish.ordered(event.name)
 
-    if publisher is None:
+    if not publishers:
         is_read = any(name in service.methods for name in READS)
         return [AUTHENTICATED] if is_read or service.public else []
 
     try:
-        return _names(publisher(event.name, event.record, event.context))
+        return _names(publishers[-1](event.name, event.record, event.context))
     except Exception:
         # The call is committed and cannot fail any more.
         logger.exception("Publishing '%s %s' failed.", service.path, event.name)
