@@ -59,18 +59,11 @@ UNKNOWN_FIELD: t.Final = Problem("is not a field", "unknown_field")
 UNKNOWN_RELATIONSHIP: t.Final = Problem(
     "is not a relationship that can be populated", "unknown_relationship"
 )
-NO_LIST_OF_IDS: t.Final = Problem(
-    "is not a list of identifiers", "type", expected="list"
-)
 NO_SERVICE: t.Final = Problem("is shown by no service", "unknown_relationship")
 NEEDED: t.Final = Problem("leaves out records that need this one", "referred_to")
 OWNED: t.Final = Problem("names a record that belongs to another one", "reference")
 OUT_OF_RANGE: t.Final = Problem("is out of range", "out_of_range")
-SENSELESS_SIZE: t.Final = Problem("is not a number of a sensible size", "out_of_range")
 NOT_FINITE: t.Final = Problem("is not a finite number", "out_of_range")
-NUMBER_OUT_OF_RANGE: t.Final = Problem(
-    "has a number that is out of range", "out_of_range"
-)
 EMPTY: t.Final = Problem("is empty", "empty")
 NUL: t.Final = Problem("has a NUL character", "characters")
 NOT_UNICODE: t.Final = Problem("is not valid Unicode text", "characters")
@@ -91,7 +84,6 @@ NOT_OF_GROUPS: t.Final = Problem("has no meaning for groups", "operator")
 CHANGED: t.Final = Problem("can't be changed", "read_only")
 UNHASHABLE: t.Final = Problem("can't be hashed", "invalid")
 UNORDERED: t.Final = Problem("can't be compared with less or greater", "incomparable")
-EMPTY_OPERATOR: t.Final = Problem("is compared with an empty object", "operator")
 OBJECT_OPERATOR: t.Final = Problem("is compared with an object", "operator")
 BAD_ORDER: t.Final = Problem("is sorted by neither 1 nor -1", "operator")
 NO_COUNT: t.Final = Problem(
@@ -119,10 +111,8 @@ NO_NUMBER: t.Final = Problem("is not a number", "type", expected="number")
 NO_BOOLEAN: t.Final = Problem("is neither true nor false", "type", expected="boolean")
 NO_MOMENT: t.Final = Problem("is not an ISO 8601 time", "type", expected="date-time")
 NO_DATE: t.Final = Problem("is not an ISO 8601 date", "type", expected="date")
-TIME_NOT_DATE: t.Final = Problem("is not a date, but a time", "type", expected="date")
-NO_TIME: t.Final = Problem("is not an ISO 8601 time of day", "type", expected="time")
-ZONED_TIME: t.Final = Problem(
-    "is not a time of day without a zone", "type", expected="time"
+NO_TIME: t.Final = Problem(
+    "is not an ISO 8601 time of day without a zone", "type", expected="time"
 )
 NO_INTERVAL: t.Final = Problem(
     "is not a number of seconds", "type", expected="interval"
@@ -192,12 +182,6 @@ def no_record(record: str) -> Problem:
     :param record: The identifier as it is shown.
     """
     return Problem(f"names {record}, which is not there", "reference")
-
-
-def too_many_records(maximum: int) -> Problem:
-    """Return the problem of a list of more than a number of records."""
-    text = f"names more than {maximum} records"
-    return Problem(text, "too_long", max=maximum, unit="records")
 
 
 def coded(errors: t.Any) -> t.Any:

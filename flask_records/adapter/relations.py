@@ -9,14 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..errors import BadRequest, Conflict, NotFound
-from ..problems import (
-    NEEDED,
-    NO_LIST_OF_IDS,
-    no_record,
-    NO_SERVICE,
-    Problem,
-    too_many_records,
-)
+from ..problems import NEEDED, NO_LIST, no_record, NO_SERVICE, Problem, too_long
 from ..query.bounds import current_bounds, refuse, refused
 from ..query.field import shown
 from ..query.plan_cache import Plan
@@ -80,7 +73,7 @@ class WritableRelation:
         :raises ValueError: It is not a list.
         """
         if not isinstance(value, list):
-            raise ValueError(NO_LIST_OF_IDS)
+            raise ValueError(NO_LIST)
 
         return value
 
@@ -232,7 +225,7 @@ def load_related(
         distinct = {key for each in keys.values() for key in each if key is not None}
 
         if params.provider is not None and len(distinct) > limit:
-            raise refused(name, too_many_records(limit))
+            raise refused(name, too_long(limit, "records"))
 
         instances = lookup.load(distinct)
 

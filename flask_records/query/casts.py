@@ -108,7 +108,7 @@ def as_decimal(value: t.Any) -> Decimal:
         raise ValueError(problems.NO_NUMBER) from None
 
     if not number.is_finite() or abs(number.adjusted()) > 1000:
-        raise ValueError(problems.SENSELESS_SIZE)
+        raise ValueError(problems.OUT_OF_RANGE)
 
     return number
 
@@ -193,7 +193,7 @@ def as_date(value: t.Any) -> dt.date:
     moment = as_moment(value)
 
     if moment.time() != dt.time():
-        raise ValueError(problems.TIME_NOT_DATE)
+        raise ValueError(problems.NO_DATE)
 
     return moment.date()
 
@@ -204,7 +204,7 @@ def as_time(value: t.Any) -> dt.time:
         value = _parsed(dt.time.fromisoformat, value, problems.NO_TIME)
 
     if not isinstance(value, dt.time) or value.tzinfo is not None:
-        raise ValueError(problems.ZONED_TIME)
+        raise ValueError(problems.NO_TIME)
 
     return value
 
@@ -258,8 +258,7 @@ def as_json(value: t.Any) -> t.Any:
         raise ValueError(problems.NOT_UNICODE) from None
     except ValueError as error:
         is_file = error.args == (problems.FILE,)
-        problem = problems.FILE if is_file else problems.NUMBER_OUT_OF_RANGE
-        raise ValueError(problem) from None
+        raise ValueError(problems.FILE if is_file else problems.NOT_FINITE) from None
 
     # PostgreSQL could store it, and fail in each query from then on.
     if NUL_IN_JSON.search(text):

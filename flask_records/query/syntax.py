@@ -164,7 +164,7 @@ class _Conditions:
             return [self._term(name, "$eq", value)]
 
         if not value:
-            raise refused(name, problems.EMPTY_OPERATOR)
+            raise refused(name, problems.OBJECT_OPERATOR)
 
         return [self._compare(name, item, value, depth) for item in value]
 
@@ -172,9 +172,7 @@ class _Conditions:
         value = place[operator]
 
         if not operator.startswith("$"):
-            name, problem = shortened(name), problems.OBJECT_OPERATOR
-            text = f"'{name}' {problem}: '{shortened(operator)}' is not an operator."
-            raise BadRequest(text, errors={name: problem})
+            raise refused(name, problems.OBJECT_OPERATOR)
 
         if operator == NOT and NOT in self.syntax.groups:
             terms = tuple(self._of_field(name, value, depth + 1))

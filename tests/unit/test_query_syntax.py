@@ -65,7 +65,7 @@ def test_unknown_special_parameter(query, name, data):
 def test_field_below_a_field(value):
     error = refusal({"age": value})
 
-    assert error.message.startswith("'age' is compared with an object: '")
+    assert error.message == "'age' is compared with an object."
     assert error.errors == {"age": "is compared with an object"}
 
 
@@ -74,7 +74,7 @@ def test_field_below_a_field(value):
 )
 def test_empty_object_below_a_field_is_refused(query):
     """It would be a condition that every record meets."""
-    assert refusal(query).errors == {"age": "is compared with an empty object"}
+    assert refusal(query).errors == {"age": "is compared with an object"}
 
 
 @pytest.mark.parametrize(

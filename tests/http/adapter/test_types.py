@@ -65,7 +65,7 @@ WRONG = [
     ("real", "is not a number", ["x", "nan", "inf", " 1.5", ".", "1_000"]),
     ("real", "is not a finite number", ["1e999"]),
     ("price", "is not a number", ["x", "NaN", "1,5", "1.5\n", "."]),
-    ("price", "is not a number of a sensible size", ["1e999999"]),
+    ("price", "is out of range", ["1e999999"]),
     (
         "naive",
         "is not an ISO 8601 time",
@@ -73,7 +73,7 @@ WRONG = [
     ),
     ("naive", "is out of range", ["0001-01-01T00:00:00+01:00"]),
     ("day", "is not an ISO 8601 date", ["2024-02-30", "soon"]),
-    ("clock", "is not an ISO 8601 time of day", ["25:00", "noon"]),
+    ("clock", "is not an ISO 8601 time of day without a zone", ["25:00", "noon"]),
     ("span", "is not a number of seconds", ["long", " 1", "1e300"]),
     ("unique_id", "is not a UUID", ["1234", f"{UUID}0"]),
     ("color", "is none of red, green", ["blue", "RED", "1"]),

@@ -217,13 +217,13 @@ def test_answer_shows_the_relationship_if_it_is_populated(client, app, post, tag
 
 MISSING = "which is not there"
 REFUSED = [
-    ("tags", None, {"tags": "is not a list of identifiers"}),
-    ("tags", 1, {"tags": "is not a list of identifiers"}),
-    ("tags", {"id": 1}, {"tags": "is not a list of identifiers"}),
+    ("tags", None, {"tags": "is not a list"}),
+    ("tags", 1, {"tags": "is not a list"}),
+    ("tags", {"id": 1}, {"tags": "is not a list"}),
     ("tags", ["x"], {"tags.0": f"names 'x', {MISSING}"}),
     ("tags", [[1]], {"tags.0": f"names '[1]', {MISSING}"}),
     ("tags", [{}], {"tags.0": f"names a record without identifier, {MISSING}"}),
-    ("tags", list(range(1, 1002)), {"tags": "names more than 1000 records"}),
+    ("tags", list(range(1, 1002)), {"tags": "has more than 1000 records"}),
 ]
 
 
