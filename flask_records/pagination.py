@@ -6,7 +6,7 @@ import typing as t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from .settings import is_positive
+from .settings import COUNT, read_settings
 from .typing import Record
 
 
@@ -25,30 +25,13 @@ class Pagination:
         """Return the pagination of a service's option.
 
         :param value: A mapping with ``default`` and ``max``, or ``None`` for no pages.
-        :raises TypeError: The value is not a mapping.
-        :raises ValueError: The mapping has another key, or a size is not valid.
+        :raises RuntimeError: It has another key, or a size is not a positive integer.
         """
         if isinstance(value, Pagination):
             return value
 
-        if value is None:
-            return cls()
-
-        if not isinstance(value, Mapping):
-            size = value if is_positive(value) else 10
-            raise TypeError(
-                "'paginate' takes the sizes of a page:"
-                f' paginate={{"default": {size}, "max": 50}}, not {value!r}.'
-            )
-
-        for name, size in value.items():
-            if name not in ("default", "max") or not is_positive(size):
-                raise ValueError(
-                    "'paginate' takes 'default' and 'max', both whole numbers from 1,"
-                    f" not '{name}': {size!r}."
-                )
-
-        return cls(**value)
+        checks, example = {"default": COUNT, "max": COUNT}, {"default": 10, "max": 50}
+        return cls(**read_settings("paginate", value, checks, example=example))
 
     @property
     def is_on(self) -> bool:

@@ -34,8 +34,6 @@ OPTIONS = [
     (lambda: SQLAlchemyService(User, multi={"create": 5}), "multi=['create']"),
     (lambda: SQLAlchemyService(User, hidden=[User.password]), "hidden=['name']"),
     (lambda: SQLAlchemyService(User, hidden=True), "hidden=['name']"),
-    (lambda: SQLAlchemyService(User, paginate=10), 'paginate={"default": 10'),
-    (lambda: SQLAlchemyService(User, paginate=True), 'paginate={"default": 10'),
     (lambda: SQLAlchemyService(User, operators=["$x"]), 'operators={"$startsWith"'),
     (lambda: SQLAlchemyService(User, populate=["room"]), 'populate={"author": '),
     (lambda: SQLAlchemyService(User()), "SQLAlchemyService(Model)"),

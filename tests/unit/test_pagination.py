@@ -14,14 +14,19 @@ from flask_records import Pagination
         ("default", 1.5),
         ("default", True),
         ("default", None),
-        ("maximum", 10),
     ],
 )
-def test_of_anything_else_is_an_error(name, size):
-    message = f"^'paginate' takes 'default' and 'max', .* not '{name}': {size!r}\\.$"
+def test_size_must_be_a_positive_integer(name, size):
+    message = f"^paginate\\['{name}'\\] must be a positive integer, not {size!r}\\.$"
 
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(RuntimeError, match=message):
         Pagination.of({name: size})
+
+
+@pytest.mark.parametrize("value", [10, True, {"maximum": 10}])
+def test_of_anything_else_is_an_error(value):
+    with pytest.raises(RuntimeError, match=r"^paginate .*'default'.*'max'"):
+        Pagination.of(value)
 
 
 @pytest.mark.parametrize(
