@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
+from functools import cached_property
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..context import Params
-from ..query.paths import has_single_key, key_names, MAX_STEPS, Related
+from ..query.paths import has_single_key, key_names, MAX_STEPS
 from ..query.plan_cache import Plan
 from ..query.where import conditions, ResolvedQuery
 from ..transaction import Transaction
@@ -25,26 +26,43 @@ EVERYTHING: t.Final = ResolvedQuery(())
 
 
 class CallPaths:
-    """The paths that a caller may follow from a model: all in Python, and for clients
-    those over ``relations`` to what the services of the related models show them.
+    """A model as a caller sees it, and the paths that the caller may follow from there:
+    all in Python, and for clients those over ``relations`` to what the services of the
+    related models show them.
 
     :param served: The model.
     :param model: The model on the database of the call.
-    :param scope: The fields that the caller may name.
     :param params: The params of the caller.
     """
 
     def __init__(
-        self, served: ServedModel, model: Model, scope: Scope, params: Params
+        self,
+        served: ServedModel,
+        model: Model,
+        scope: Scope,
+        params: Params,
+        relationship: t.Any = None,
     ) -> None:
+        self.scope = scope
+        """The fields that the caller may name."""
+        self.shown_if = served.conditions(scope.shown_if, model)
+        """The queries of the records in which the caller sees a field, by its name. A
+        comparison of the field holds in no other record.
+        """
+        self.relationship: Relationship = relationship
+        """The relationship to the model, if it is at the end of a path."""
         self._served = served
         self._model = model
-        self._scope = scope
         self._params = params
-        self._related: dict[str, Related | None] = {}
+        self._related: dict[str, CallPaths | None] = {}
 
-    def related(self, name: str) -> Related | None:
-        """Return the records at the end of a relationship, or ``None`` if there is no
+    @cached_property
+    def rule(self) -> ResolvedQuery:
+        """The query of the records that the caller sees."""
+        return self._served.within_rules(EVERYTHING, self._params, self._model)
+
+    def related(self, name: str) -> CallPaths | None:
+        """Return the model at the end of a relationship, or ``None`` if there is no
         such relationship for the caller.
 
         :raises RecordsError: The caller may not find the records of its service.
@@ -54,8 +72,8 @@ class CallPaths:
 
         return self._related[name]
 
-    def _step(self, name: str) -> Related | None:
-        full = f"{self._scope.path}{name}"
+    def _step(self, name: str) -> CallPaths | None:
+        full = f"{self.scope.path}{name}"
         relationship = self._served.mapper.relationships.get(name)
         is_open = self._params.provider is None or name in self._served.relations
 
@@ -74,15 +92,12 @@ class CallPaths:
             # The service shows its records by its rules. Its hooks do not run.
             params = service.params_of_find(replace(self._params, query={}))
 
-        scope = served.scope_of(params, model).at(f"{full}.")
+        scope = replace(served.scope_of(params, model), path=f"{full}.")
 
-        if params.provider and not _sees_keys(relationship, self._scope, scope):
+        if params.provider and not _sees_keys(relationship, self.scope, scope):
             return None
 
-        shown_if = served.conditions(scope.shown_if, model)
-        rule = served.within_rules(EVERYTHING, params, model)
-        paths = CallPaths(served, model, scope, params)
-        return Related(relationship, scope, shown_if, rule, paths)
+        return CallPaths(served, model, scope, params, relationship)
 
 
 def shown_paths(

@@ -193,8 +193,8 @@ class ServedModel:
         self, params: Params, model: Model, *, has_groups: bool = False
     ) -> ResolvedCall:
         scope, state = self.scope_of(params, model), params._state
-        shown_if = self.conditions(scope.shown_if, model)
         paths = CallPaths(self, model, scope, params)
+        shown_if = paths.shown_if
         raw, groups = params.query, None
         is_client = params.provider is not None
         grouped = frozenset(self.aggregates if is_client else model.fields.names)
@@ -202,7 +202,7 @@ class ServedModel:
         if has_groups and grouped and is_grouping(raw):
             groups, raw = resolve_groups(raw, scope, grouped)
 
-        query = resolve(raw, scope, self.syntax, paths, shown_if)
+        query = resolve(raw, self.syntax, paths)
         query = query if groups is None else replace(query, groups=groups)
         beside: Sequence[Field] = ()
 
@@ -269,8 +269,7 @@ class ServedModel:
         :raises RuntimeError: It does not fit the fields.
         """
         try:
-            paths = self.application_paths(model)
-            return resolve(query, model.application, self.syntax, paths)
+            return resolve(query, self.syntax, self.application_paths(model))
         except BadRequest as error:
             name = self.mapped_class.__name__
             raise RuntimeError(WRONG_RULE.format(name=name, error=error)) from error

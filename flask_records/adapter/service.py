@@ -255,9 +255,11 @@ class SQLAlchemyService(Capabilities):
         with Transaction(writes=False):
             model = served.on(served.database.reading().dialect)
 
-        paths = served.application_paths(model)
-        scope, syntax = model.application, served.syntax
-        return Matching(scope, syntax, paths, records, partial(meets_related, served))
+        paths, find_related = (
+            served.application_paths(model),
+            partial(meets_related, served),
+        )
+        return Matching(served.syntax, paths, records, find_related)
 
     def deciding_names(self, names: Collection[str]) -> frozenset[str]:
         """Return the names of the fields that conditions depend on: those of the

@@ -21,10 +21,10 @@ from .where import (
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from ..adapter.call_paths import CallPaths
     from ..typing import Record
     from .operators import Syntax
-    from .paths import Paths, Relationship
-    from .scope import Scope
+    from .paths import Relationship
     from .where import Term
 
     Test: t.TypeAlias = Callable[[t.Any], bool | None]
@@ -39,14 +39,11 @@ if t.TYPE_CHECKING:
 class Matching:
     """Decides which of some records meet queries, without asking the database."""
 
-    scope: Scope
-    """The scope of the application."""
-
     syntax: Syntax
     """The names that queries may use."""
 
-    paths: Paths
-    """The paths of the application."""
+    paths: CallPaths
+    """The model as the application sees it."""
 
     records: Sequence[t.Any]
     """The records, typed or as they are in JSON."""
@@ -63,7 +60,7 @@ class Matching:
 
         :raises BadRequest: The query is not understood.
         """
-        resolved = resolve(query, self.scope, self.syntax, self.paths)
+        resolved = resolve(query, self.syntax, self.paths)
         values = iter(resolved.values)
         tests = [self._test(term, values) for term in resolved.terms]
         return lambda index: every(test(self.records[index]) for test in tests)

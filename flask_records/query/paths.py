@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -11,8 +11,6 @@ from sqlalchemy.sql import operators
 
 if t.TYPE_CHECKING:
     from .field import Field
-    from .scope import Scope
-    from .where import ResolvedQuery
 
     Relationship: t.TypeAlias = orm.RelationshipProperty[t.Any]
     Criteria: t.TypeAlias = Callable[[t.Any], Sequence[t.Any]]
@@ -20,34 +18,6 @@ if t.TYPE_CHECKING:
 
 MAX_STEPS: t.Final = 3
 """The number of relationships in a path."""
-
-
-class Related(t.NamedTuple):
-    """The records at the end of a relationship, as a caller may see them."""
-
-    relationship: Relationship
-    """The relationship."""
-
-    scope: Scope
-    """The fields that the caller may name."""
-
-    shown_if: Mapping[str, ResolvedQuery]
-    """The queries of the records in which the caller sees a field, by its name."""
-
-    rule: ResolvedQuery
-    """The query of the records that the caller sees."""
-
-    paths: Paths
-    """The paths from there."""
-
-
-class Paths(t.Protocol):
-    """The paths that a caller may follow from a model."""
-
-    def related(self, name: str) -> Related | None:
-        """Return the records at the end of a relationship, or ``None`` if there is no
-        such relationship for the caller.
-        """
 
 
 class SortPath(t.NamedTuple):

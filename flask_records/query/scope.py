@@ -81,13 +81,6 @@ class Scope:
         """The names of the fields that the caller does not read."""
         return self.fields.names - self.names
 
-    def at(self, path: str) -> Scope:
-        """Return the scope at the end of a path.
-
-        :param path: The path with a dot at its end.
-        """
-        return replace(self, path=path)
-
     @cached_property
     def plain(self) -> frozenset[str]:
         """The names of the fields that the caller reads in all records."""
@@ -112,18 +105,6 @@ class Scope:
 
         field = self.fields.stored.get(name) or self.fields.id
         return at_path(self.path, field) if self.path else field
-
-    def ordered(self, name: str) -> Field:
-        """Return a field that can be compared with less and greater.
-
-        :raises BadRequest: There is no such field, or it has no order.
-        """
-        field = self[name]
-
-        if not field.conversion.is_ordered:
-            raise refused(field.name, problems.UNORDERED)
-
-        return field
 
     def sorted_by(self, name: str) -> Sequence[Field]:
         """Return the fields that a name sorts by.

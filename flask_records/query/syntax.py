@@ -37,10 +37,9 @@ from .where import (
 )
 
 if t.TYPE_CHECKING:
+    from ..adapter.call_paths import CallPaths
     from .field import Field
     from .operators import Syntax
-    from .paths import Paths
-    from .scope import Scope
     from .where import Term
 
 MAX_DEPTH: t.Final = 20
@@ -52,37 +51,26 @@ MAX_INTEGER: t.Final = 2**63 - 1
 COUNT = re.compile(r"\+?[0-9]{1,100}")
 DIRECTIONS = {"1": False, "-1": True, 1: False, -1: True}
 
-NO_CONDITIONS: t.Final[Mapping[str, ResolvedQuery]] = {}
-
 _Raw: t.TypeAlias = Mapping[str, t.Any]
 
 
-def resolve(
-    query: _Raw,
-    scope: Scope,
-    syntax: Syntax,
-    paths: Paths,
-    shown_if: Mapping[str, ResolvedQuery] = NO_CONDITIONS,
-) -> ResolvedQuery:
+def resolve(query: _Raw, syntax: Syntax, paths: CallPaths) -> ResolvedQuery:
     """Parse a query, look up its fields, and cast its values.
 
     :param query: The nested mapping of ``params.query``.
-    :param scope: The fields that the caller may name.
     :param syntax: The names that queries may use.
-    :param paths: The paths that the caller may follow.
-    :param shown_if: The queries of the records in which the caller sees a field, by its
-        name. A comparison of the field holds in no other record.
+    :param paths: The model as the caller sees it.
     :raises BadRequest: Any part of the query is not understood.
     """
     if not query:
-        return scope.everything
+        return paths.scope.everything
 
-    parsed = _Conditions(scope, syntax, paths, shown_if, [])
-    sort = _sort(scope, paths, query.get("$sort"))
+    parsed = _Conditions(syntax, paths, [])
+    sort = _sort(paths, query.get("$sort"))
     paging = (*PAGING, POPULATE) if syntax.populates else PAGING
     terms = parsed.all_of(query, paging, 0)
     return ResolvedQuery(
-        scope.selected(selected_names(query.get("$select"))),
+        paths.scope.selected(selected_names(query.get("$select"))),
         terms,
         parsed.values,
         sort,
@@ -96,10 +84,8 @@ def resolve(
 class _Conditions:
     """Parses conditions at any depth, and takes their values apart."""
 
-    scope: Scope
     syntax: Syntax
-    paths: Paths
-    shown_if: Mapping[str, ResolvedQuery]
+    paths: CallPaths
     values: list[t.Any]
 
     def all_of(
@@ -132,14 +118,13 @@ class _Conditions:
         wrong = [rest for rest in query if related is None or rest.startswith("$")]
 
         if related is None or wrong:
-            unknown = f"{self.scope.path}{name}.{wrong[0]}"
+            unknown = f"{self.paths.scope.path}{name}.{wrong[0]}"
             raise refused(unknown, problems.UNKNOWN_FIELD)
 
-        relationship, scope, shown_if, rule, paths = related
-        self.values += rule.values
-        there = _Conditions(scope, self.syntax, paths, shown_if, self.values)
+        self.values += related.rule.values
+        there = _Conditions(self.syntax, related, self.values)
         terms = there.all_of(query, (), depth + 1)
-        return ResolvedPath(relationship, (*rule.terms, *terms))
+        return ResolvedPath(related.relationship, (*related.rule.terms, *terms))
 
     def _group(self, name: str, value: t.Any, depth: int) -> ResolvedGroup:
         _check_depth(name, depth)
@@ -184,19 +169,22 @@ class _Conditions:
         return self._term(name, operator, value)
 
     def _term(self, name: str, operator: str, value: t.Any) -> Term:
-        shown_if = self.shown_if.get(name)
+        shown_if = self.paths.shown_if.get(name)
 
         if shown_if is None:
             return self._compared(name, operator, value)
 
-        # What the caller does not see can't decide what it gets.
+        # What the caller does not see in a record can't decide whether it gets it.
         self.values += shown_if.values
         compared = self._compared(name, operator, value)
         return ResolvedGroup("$and", (*shown_if.terms, compared))
 
     def _compared(self, name: str, operator_name: str, sent: t.Any) -> Term:
-        operator, scope = self.syntax.operators[operator_name], self.scope
-        field = scope.ordered(name) if operator.needs_order else scope[name]
+        operator, field = self.syntax.operators[operator_name], self.paths.scope[name]
+
+        if operator.needs_order and not field.conversion.is_ordered:
+            raise refused(field.name, problems.UNORDERED)
+
         value = operator.read(field, sent)
 
         if operator is NULL:
@@ -261,9 +249,7 @@ def _count(name: str, value: t.Any) -> int | None:
     raise malformed(name, problems.NO_COUNT, {name: value})
 
 
-def _sort(
-    scope: Scope, paths: Paths, value: t.Any
-) -> tuple[tuple[Field | SortPath, bool], ...]:
+def _sort(paths: CallPaths, value: t.Any) -> tuple[tuple[Field | SortPath, bool], ...]:
     """Return the order."""
     if value is None:
         return ()
@@ -272,28 +258,27 @@ def _sort(
         raise malformed("$sort", problems.NO_ORDER)
 
     ways = [(name, is_descending(name, way)) for name, way in value.items()]
-    sort = [(e, way) for name, way in ways for e in _sorted_by(scope, paths, name)]
-    return tuple(sort)
+    return tuple([(e, way) for name, way in ways for e in _sorted_by(paths, name)])
 
 
-def _sorted_by(scope: Scope, paths: Paths, name: str) -> Sequence[Field | SortPath]:
+def _sorted_by(paths: CallPaths, name: str) -> Sequence[Field | SortPath]:
     first, dot, rest = name.partition(".")
 
     if not dot:
-        return scope.sorted_by(name)
+        return paths.scope.sorted_by(name)
 
     related = paths.related(first)
 
     if related is None:
-        raise refused(f"{scope.path}{name}", problems.UNKNOWN_FIELD)
+        raise refused(f"{paths.scope.path}{name}", problems.UNKNOWN_FIELD)
 
-    relationship, scope, _, rule, paths = related
+    relationship, rule = related.relationship, related.rule
 
     if relationship.uselist:
-        raise refused(f"{scope.path}{rest}", problems.SEVERAL)
+        raise refused(f"{related.scope.path}{rest}", problems.SEVERAL)
 
     criteria = partial(conditions, rule, is_literal=True) if rule.terms else None
-    targets = _sorted_by(scope, paths, rest)
+    targets = _sorted_by(related, rest)
     return [SortPath(relationship, criteria, target) for target in targets]
 
 
