@@ -68,7 +68,7 @@ def meets(
     alias: t.Any = orm.aliased(relationship.mapper)
     terms, mapper = criteria(alias), relationship.mapper
 
-    if not has_single_key(relationship) or (is_one and relationship.secondary is None):
+    if is_one or not has_single_key(relationship):
         attribute = getattr(entity, relationship.key).of_type(alias)
         is_met = attribute.any if relationship.uselist else attribute.has
         return is_met(sa.and_(sa.true(), *terms))
@@ -85,13 +85,7 @@ def meets(
     table: t.Any = relationship.secondary.alias()
     [(remote, link)] = t.cast("t.Any", relationship.secondary_synchronize_pairs)
     joined = table.c[link.key] == _at(mapper, alias, remote)
-    keys = sa.select(table.c[reference.key]).join(alias, joined).where(*terms)
-
-    if is_one:
-        keys = keys.where(table.c[reference.key] == own)
-        return keys.correlate_except(table, alias).exists()
-
-    return own.in_(keys)
+    return own.in_(sa.select(table.c[reference.key]).join(alias, joined).where(*terms))
 
 
 def has_single_key(relationship: Relationship) -> bool:
