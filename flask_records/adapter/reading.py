@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import replace
 
 from ..errors import NotFound
 from ..query.field import shown
@@ -147,7 +146,7 @@ def read_keyed(
     :raises BadRequest: A record is not found by its primary key any more.
     """
     fields, plans = call.model.fields, call.model.plans
-    selection = replace(call.selection, primary_key=tuple(fields.primary_key))
+    selection = call.selection
     length = len(fields.primary_key)
     rows: dict[tuple[t.Any, ...], sa.Row[t.Any]] = {}
 

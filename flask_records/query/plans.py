@@ -12,7 +12,7 @@ from sqlalchemy import orm
 
 from .operators import all_of
 from .plan_cache import Plan, PlanCache
-from .where import conditions, order
+from .where import conditions
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -20,7 +20,8 @@ if t.TYPE_CHECKING:
     from ..adapter.database import Database
     from .field import Field
     from .fields import Fields
-    from .groups import Groups
+    from .groups import GroupColumn, Groups
+    from .paths import SortPath
     from .values import Cast
     from .where import ResolvedQuery
 
@@ -70,9 +71,6 @@ class Selection:
     links: tuple[tuple[str, t.Any], ...] = ()
     """The names of relationships to load, and the columns that they are loaded by."""
 
-    primary_key: tuple[t.Any, ...] = ()
-    """The columns of the primary key, where they are selected too."""
-
     conditions: Mapping[str, ResolvedQuery] = field(default_factory=dict)
     """The queries that a record has to meet to have fields, by the names of the fields.
     Each is selected as ``True`` if it is met.
@@ -96,7 +94,7 @@ class Selection:
         """The key of the columns in a cache."""
         names = tuple([name for name, _ in self.links])
         terms = tuple([query.terms for query in self.conditions.values()])
-        return self.fields, names, bool(self.primary_key), terms
+        return self.fields, names, terms
 
     @cached_property
     def has_shape(self) -> bool:
@@ -104,15 +102,14 @@ class Selection:
         return all([query.has_shape for query in self.conditions.values()])
 
     def of(self, model: t.Any) -> Select:
-        """Return the statement of the columns of the fields, the links, the conditions
-        and the primary key.
+        """Return the statement of the columns of the fields, the links and the
+        conditions.
         """
         conditions = enumerate(self.conditions.values())
         return sa.select(
             *(field.selected for field in self.fields),
             *(column for _, column in self.links),
             *(_condition(model, *each) for each in conditions),
-            *self.primary_key,
         )
 
     @cached_property
@@ -233,6 +230,7 @@ class Plans:
 
     def keyed(self, selection: Selection, keys: Sequence[t.Any]) -> Plan:
         """Return the plan that reads records that a call has locked, as they are now.
+        The last columns are those of the primary key.
 
         :param keys: The primary keys: values, or tuples if they have several columns.
         """
@@ -241,7 +239,8 @@ class Plans:
             columns = self._fields.primary_key
             key = sa.tuple_(*columns) if len(columns) > 1 else columns[0]
             parameter = sa.bindparam(KEYS, type_=key.type, expanding=True)
-            statement = selection.of(self._model).where(key.in_(parameter))
+            statement = selection.of(self._model).add_columns(*columns)
+            statement = statement.where(key.in_(parameter))
             return statement.with_for_update() if self._reads_the_past else statement
 
         return self._cache.plan("keyed", build, {KEYS: keys}, None, selection)
@@ -288,11 +287,30 @@ class Plans:
         return have_id([field.column for field in self._fields.identifying])
 
     def _order(self, query: ResolvedQuery) -> list[t.Any]:
-        if query.groups is not None:
-            return order(query.groups.sort, (), nulls=self._has_great_nulls)
+        """Return the order of records, or of groups. The primary key breaks ties, so
+        that pages never overlap, in the direction of the last field, so that an index
+        on it serves the whole sort.
+        """
+        groups, primary_key = query.groups, self._fields.primary_key
 
-        primary_key = self._fields.primary_key
-        return order(query.sort, primary_key, nulls=self._has_great_nulls)
+        if groups is not None:
+            return [self._direction(*each) for each in groups.sort]
+
+        columns = [self._direction(*each) for each in query.sort]
+        is_descending = bool(query.sort) and query.sort[-1][1]
+        return columns + [
+            column.desc() if is_descending else column for column in primary_key
+        ]
+
+    def _direction(
+        self, field: Field | SortPath | GroupColumn, is_descending: bool
+    ) -> t.Any:
+        column = field.column.desc() if is_descending else field.column.asc()
+
+        if not self._has_great_nulls or not getattr(field, "is_nullable", True):
+            return column
+
+        return column.nulls_last() if is_descending else column.nulls_first()
 
     def _cut(
         self, query: ResolvedQuery, statement: Select, has_limit: bool, has_skip: bool

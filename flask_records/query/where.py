@@ -8,14 +8,14 @@ from functools import cached_property
 
 import sqlalchemy as sa
 
-from .field import Field
 from .operators import GROUPS, LISTS, Operator
 from .paths import meets, SortPath
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from .groups import GroupColumn, Groups
+    from .field import Field
+    from .groups import Groups
     from .paths import Relationship
 
 MAX_TERMS: t.Final = 40
@@ -192,37 +192,3 @@ def _parameters(query: ResolvedQuery, prefix: str) -> Iterator[t.Any]:
         name, type_ = f"{prefix}{index}", each.field.column.type
         parameter = sa.bindparam(name, type_=type_, expanding=each.operator in LISTS)
         yield None if each.is_null else parameter
-
-
-def order(
-    sort: Sequence[tuple[Field | SortPath | GroupColumn, bool]],
-    primary_key: Sequence[t.Any],
-    *,
-    nulls: bool = False,
-) -> list[t.Any]:
-    """Return the order of records. The primary key breaks ties, so that pages never
-    overlap, in the direction of the last field, so that an index on it serves the
-    whole sort.
-
-    :param sort: Fields, or paths to fields, and ``True`` for those in descending order.
-    :param nulls: State that null is less than everything else, for a database where it
-        is not.
-    """
-    columns = [_direction(field, descending, nulls) for field, descending in sort]
-
-    if sort and sort[-1][1]:
-        return [*columns, *(column.desc() for column in primary_key)]
-
-    return [*columns, *primary_key]
-
-
-def _direction(
-    field: Field | SortPath | GroupColumn, descending: bool, nulls: bool
-) -> t.Any:
-    column = field.column.desc() if descending else field.column.asc()
-    is_nullable = not isinstance(field, Field) or field.is_nullable
-
-    if not (nulls and is_nullable):
-        return column
-
-    return column.nulls_last() if descending else column.nulls_first()
