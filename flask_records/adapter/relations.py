@@ -17,13 +17,10 @@ from .populate import service_of
 from .reading import chunks, identifier
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence, Set
+    from collections.abc import Collection, Iterable, Sequence
 
-    from ..context import Params
     from ..query import Fields
-    from ..service import Service
     from ..typing import Record
-    from .database import Writing
     from .fast_path import Write
 
     Key: t.TypeAlias = tuple[t.Any, ...]
@@ -51,8 +48,10 @@ class WritableRelation:
     def __init__(
         self, relationship: orm.RelationshipProperty[t.Any], paths: Mapping[str, str]
     ) -> None:
-        self.name = relationship.key
-        """The name of the relationship."""
+        self.relationship = relationship
+        """The relationship."""
+        self.paths = paths
+        """The paths of services that show relationships, by their names."""
         self.collection: t.Any = relationship.collection_class or list
         """The class of its values: a list, or a set."""
         self.needs_parent = (
@@ -64,8 +63,6 @@ class WritableRelation:
             )
         )
         """``True`` if its records can't be without the one that they belong to."""
-        self._relationship = relationship
-        self._paths = paths
 
     def read(self, value: t.Any) -> list[t.Any]:
         """Return the identifiers of a body, or records that have one.
@@ -77,40 +74,29 @@ class WritableRelation:
 
         return value
 
-    def lookup(self, writing: Writing, params: Params) -> Lookup:
-        """Return the look-up of its records for a caller.
 
-        :raises BadRequest: No service shows these records.
-        """
-        service = service_of(self._relationship, self._paths)
+class Lookup:
+    """Looks up the records of a relationship as the caller of a write sees them.
+
+    :raises BadRequest: No service shows these records.
+    """
+
+    def __init__(self, relation: WritableRelation, write: Write) -> None:
+        name = relation.relationship.key
+        service = service_of(relation.relationship, relation.paths)
 
         if service is None:
             raise BadRequest(
-                f"'{self.name}' can't be written: no service shows its records.",
-                errors={self.name: NO_SERVICE},
+                f"'{name}' can't be written: no service shows its records.",
+                errors={name: NO_SERVICE},
             )
 
-        return Lookup(self._relationship.mapper.class_, service, writing, params)
-
-
-class Lookup:
-    """Looks up related records as a caller sees them.
-
-    :param service: The service that shows them.
-    """
-
-    def __init__(
-        self,
-        model: type[t.Any],
-        service: Service,
-        writing: Writing,
-        params: Params,
-    ) -> None:
-        self._model = model
+        self.relation = relation
+        """The relationship."""
         self._service = service
-        self._writing = writing
-        self._params = params
-        self._fields: Fields = service.target.scope_for(params).fields
+        self._writing = write.writing
+        self._params = write.call.params
+        self._fields: Fields = service.target.scope_for(self._params).fields
 
     def key(self, item: t.Any) -> Key | None:
         """Return the key of an item of a body, or ``None`` if it has none."""
@@ -124,30 +110,23 @@ class Lookup:
 
     def load(self, keys: Collection[Key]) -> Mapping[Key, t.Any]:
         """Return the instances of the keys that the caller may see."""
+        model, id = self._fields.model, self._fields.id.column
         found: dict[Key, t.Any] = {}
 
         for chunk in chunks(self._visible(keys)):
-            are_meant = self._fields.id.column.in_(self._identifiers(chunk))
-            statement = sa.select(self._model).where(are_meant)
+            statement = sa.select(model).where(id.in_(self._identifiers(chunk)))
             plan = Plan(statement.options(orm.lazyload("*")), {})
-
-            for instance in self._writing.instances(plan):
-                found[self._key_of(instance)] = instance
+            instances = self._writing.instances(plan)
+            found.update({self._key_of(each): each for each in instances})
 
         return found
 
     def visible(self, instances: Sequence[t.Any]) -> list[t.Any]:
         """Return the instances that the caller may see."""
-        keys = [self._key_of(each) for each in instances]
-        visible = self._visible(keys)
-        pairs = zip(instances, keys, strict=True)
-        return [instance for instance, key in pairs if key in visible]
+        visible = self._visible([self._key_of(each) for each in instances])
+        return [each for each in instances if self._key_of(each) in visible]
 
-    def _key_of(self, instance: t.Any) -> Key:
-        parts = self._fields.identifying
-        return tuple([getattr(instance, field.name) for field in parts])
-
-    def _visible(self, keys: Collection[Key]) -> Set[Key]:
+    def _visible(self, keys: Collection[Key]) -> set[Key]:
         """Return the keys of the records that the service shows to the caller."""
         if self._params.provider is None:
             return set(keys)
@@ -162,6 +141,10 @@ class Lookup:
 
         return seen
 
+    def _key_of(self, instance: t.Any) -> Key:
+        parts = self._fields.identifying
+        return tuple([getattr(instance, field.name) for field in parts])
+
     def _identifiers(self, keys: Iterable[Key]) -> list[t.Any]:
         """Return the values of the identifier field for keys."""
         is_composite = self._fields.composite is not None
@@ -171,14 +154,11 @@ class Lookup:
 class RelatedInstances(t.NamedTuple):
     """The instances that a body names for a relationship."""
 
-    relation: WritableRelation
-    """The relationship."""
+    lookup: Lookup
+    """The look-up of its records."""
 
     instances: list[t.Any]
     """The instances."""
-
-    lookup: Lookup
-    """The look-up of its records."""
 
     def set(self, instance: t.Any) -> None:
         """Set the relationship of an instance. Related records that the caller can't
@@ -186,7 +166,7 @@ class RelatedInstances(t.NamedTuple):
 
         :raises Conflict: A record that is left out can't be without this one.
         """
-        relation, name = self.relation, self.relation.name
+        relation, name = self.lookup.relation, self.lookup.relation.relationship.key
         # An instance that is not stored yet has no others.
         is_stored = orm.attributes.instance_state(instance).has_identity
         present = list(getattr(instance, name)) if is_stored else []
@@ -220,7 +200,7 @@ def load_related(
         if not ids:
             continue
 
-        lookup = relation.lookup(write.writing, params)
+        lookup = Lookup(relation, write)
         keys = {index: list(map(lookup.key, items)) for index, items in ids.items()}
         distinct = {key for each in keys.values() for key in each if key is not None}
 
@@ -239,9 +219,7 @@ def load_related(
                 else:
                     problems[f"{prefix}.{place}"] = no_record(_shown(item))
 
-            loaded[index][name] = RelatedInstances(
-                relation, list(found.values()), lookup
-            )
+            loaded[index][name] = RelatedInstances(lookup, list(found.values()))
 
     refuse(problems)
     return loaded
