@@ -10,49 +10,12 @@ from sqlalchemy import orm
 from sqlalchemy.sql import operators
 
 if t.TYPE_CHECKING:
-    from .field import Field
-
     Relationship: t.TypeAlias = orm.RelationshipProperty[t.Any]
     Criteria: t.TypeAlias = Callable[[t.Any], Sequence[t.Any]]
     """Returns the conditions on an alias of a related model."""
 
 MAX_STEPS: t.Final = 3
 """The number of relationships in a path."""
-
-
-class SortPath(t.NamedTuple):
-    """A field of the one related record, by which records are sorted."""
-
-    relationship: Relationship
-    """The relationship to one record."""
-
-    criteria: Criteria | None
-    """Returns the conditions of the related records that the caller sees. ``None`` for
-    all.
-    """
-
-    target: Field | SortPath
-    """The field, or the path from there."""
-
-    @property
-    def has_criteria(self) -> bool:
-        """``True`` if the SQL has values of rules for the caller."""
-        target = self.target
-        is_further = isinstance(target, SortPath) and target.has_criteria
-        return self.criteria is not None or is_further
-
-    @property
-    def column(self) -> t.Any:
-        """The expression that is sorted by."""
-        return self.at(self.relationship.parent.class_)
-
-    def at(self, entity: t.Any) -> t.Any:
-        """Return the expression on the model, or on an alias of it."""
-        alias: t.Any = orm.aliased(self.relationship.mapper)
-        attribute = getattr(entity, self.relationship.key)
-        rules = self.criteria(alias) if self.criteria else ()
-        value = sa.select(self.target.at(alias)).where(attribute.of_type(alias), *rules)
-        return value.limit(1).correlate_except(alias).scalar_subquery()
 
 
 def meets(

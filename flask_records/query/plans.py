@@ -21,9 +21,8 @@ if t.TYPE_CHECKING:
     from .field import Field
     from .fields import Fields
     from .groups import GroupColumn, Groups
-    from .paths import SortPath
     from .values import Cast
-    from .where import ResolvedQuery
+    from .where import ResolvedQuery, SortPath
 
     Select: t.TypeAlias = sa.Select[t.Any]
 

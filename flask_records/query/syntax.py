@@ -6,7 +6,6 @@ import re
 import typing as t
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from .. import problems
 from ..errors import BadRequest
@@ -26,14 +25,13 @@ from .operators import (
     PAGING,
     POPULATE,
 )
-from .paths import SortPath
 from .readers import items_of
 from .where import (
-    conditions,
     ResolvedComparison,
     ResolvedGroup,
     ResolvedPath,
     ResolvedQuery,
+    SortPath,
 )
 
 if t.TYPE_CHECKING:
@@ -272,14 +270,11 @@ def _sorted_by(paths: CallPaths, name: str) -> Sequence[Field | SortPath]:
     if related is None:
         raise refused(f"{paths.scope.path}{name}", problems.UNKNOWN_FIELD)
 
-    relationship, rule = related.relationship, related.rule
-
-    if relationship.uselist:
+    if related.relationship.uselist:
         raise refused(f"{related.scope.path}{rest}", problems.SEVERAL)
 
-    criteria = partial(conditions, rule, is_literal=True) if rule.terms else None
     targets = _sorted_by(related, rest)
-    return [SortPath(relationship, criteria, target) for target in targets]
+    return [SortPath(related.relationship, related.rule, each) for each in targets]
 
 
 def is_descending(name: str, way: t.Any) -> bool:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from .operators import GROUPS, LISTS, Operator
-from .paths import meets, SortPath
+from .paths import meets
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,6 +51,39 @@ class ResolvedPath(t.NamedTuple):
 
     relationship: Relationship
     terms: tuple[Term, ...]
+
+
+class SortPath(t.NamedTuple):
+    """A field of the one related record, by which records are sorted."""
+
+    relationship: Relationship
+    """The relationship to one record."""
+
+    rule: ResolvedQuery
+    """The query of the related records that the caller sees."""
+
+    target: Field | SortPath
+    """The field, or the path from there."""
+
+    @property
+    def has_rules(self) -> bool:
+        """``True`` if the SQL has values of rules for the caller."""
+        target = self.target
+        is_further = isinstance(target, SortPath) and target.has_rules
+        return bool(self.rule.terms) or is_further
+
+    @property
+    def column(self) -> t.Any:
+        """The expression that is sorted by."""
+        return self.at(self.relationship.parent.class_)
+
+    def at(self, entity: t.Any) -> t.Any:
+        """Return the expression on the model, or on an alias of it."""
+        alias: t.Any = orm.aliased(self.relationship.mapper)
+        attribute = getattr(entity, self.relationship.key)
+        rules = conditions(self.rule, alias, is_literal=True)
+        value = sa.select(self.target.at(alias)).where(attribute.of_type(alias), *rules)
+        return value.limit(1).correlate_except(alias).scalar_subquery()
 
 
 Term: t.TypeAlias = ResolvedComparison | ResolvedGroup | ResolvedPath
@@ -113,7 +147,7 @@ class ResolvedQuery:
         return (
             len(self.values) + len(self.sort) <= MAX_TERMS
             and all([comparison.is_bound for comparison in self.comparisons])
-            and not any([path.has_criteria for path in paths])
+            and not any([path.has_rules for path in paths])
         )
 
     def parameters(self, prefix: str = PREFIX) -> Mapping[str, t.Any]:
