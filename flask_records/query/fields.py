@@ -96,7 +96,8 @@ class Fields:
         self.mapper = mapper_of(model)
         """The mapper of the class."""
 
-        keys = self._key_names()
+        columns = self.mapper.primary_key
+        keys = [self.mapper.get_property_by_column(each).key for each in columns]
         id = options.id or (keys[0] if len(keys) == 1 else COMPOSITE)
         self.options = options = replace(options, id=id)
         """The options, with the name of the identifier field."""
@@ -117,7 +118,11 @@ class Fields:
         """The names of the fields that a written record keeps."""
         self.primary_key = [getattr(model, name) for name in keys]
         """The columns that identify a record."""
-        self.columns = self._table_columns()
+        self.columns = {
+            prop.key: prop.columns[0]
+            for prop in self.mapper.column_attrs
+            if isinstance(prop.columns[0], sa.Column)
+        }
         """The columns of tables by the names of their fields."""
         self.names = frozenset({id, *self.stored})
         """The names of all fields."""
@@ -147,7 +152,16 @@ class Fields:
     def is_unique(self, name: str) -> bool:
         """Return ``True`` if the database refuses a second record of the same value."""
         column = self.columns.get(name)
-        return column is not None and _is_unique(column)
+        table = None if column is None else column.table
+
+        # The model may be mapped to a subquery.
+        if not isinstance(table, sa.Table):
+            return False
+
+        kinds = (sa.UniqueConstraint, sa.PrimaryKeyConstraint)
+        keys = [each for each in table.constraints if isinstance(each, kinds)]
+        indexes = [each for each in table.indexes if _is_unique(each)]
+        return any(list(each.columns) == [column] for each in (*keys, *indexes))
 
     def _check_names(self) -> None:
         """Refuse names of options that are not in the model.
@@ -166,13 +180,6 @@ class Fields:
                         f" '{self.model.__name__}'. Its fields are:"
                         f" {', '.join(self.stored)}."
                     )
-
-    def _table_columns(self) -> dict[str, sa.Column[t.Any]]:
-        return {
-            prop.key: prop.columns[0]
-            for prop in self.mapper.column_attrs
-            if isinstance(prop.columns[0], sa.Column)
-        }
 
     def _composite(self, name: str, keys: list[str]) -> CompositeField:
         """Return the identifier that is made of the fields of the primary key.
@@ -197,18 +204,13 @@ class Fields:
         """
         name, model = self.id.name, self.model.__name__
 
-        if self._key_names() != [name] and not self.is_unique(name):
+        if self.fixed != {name} and not self.is_unique(name):
             raise ValueError(
                 f"'{model}.{name}' identifies no record, as it is not unique. Give its"
                 " column a unique index, 'mapped_column(unique=True)', leave 'id' out"
                 " for the primary key, or name a primary key of several columns"
                 f" otherwise: SQLAlchemyService({model}, id='_id')."
             )
-
-    def _key_names(self) -> list[str]:
-        """Return the names of the fields of the primary key."""
-        columns = self.mapper.primary_key
-        return [self.mapper.get_property_by_column(column).key for column in columns]
 
 
 def mapper_of(model: type[t.Any]) -> orm.Mapper[t.Any]:
@@ -222,23 +224,8 @@ def mapper_of(model: type[t.Any]) -> orm.Mapper[t.Any]:
         raise TypeError(NOT_MAPPED.format(name=model.__name__)) from error
 
 
-def _is_unique(column: sa.Column[t.Any]) -> bool:
-    """Return ``True`` if no two rows of a table have the same value of a column."""
-    table = column.table
-
-    # The model may be mapped to a subquery.
-    if not isinstance(table, sa.Table):
-        return False
-
-    kinds = (sa.UniqueConstraint, sa.PrimaryKeyConstraint)
-    constraints = [each for each in table.constraints if isinstance(each, kinds)]
-    indexes = [each for each in table.indexes if each.unique and not _is_partial(each)]
-    return any(list(each.columns) == [column] for each in (*constraints, *indexes))
-
-
-def _is_partial(index: sa.Index) -> bool:
-    """Return ``True`` for an index of some of the rows."""
-    return any(
-        name.endswith("_where") and value is not None
-        for name, value in index.dialect_kwargs.items()
-    )
+def _is_unique(index: sa.Index) -> bool:
+    """Return ``True`` for a unique index of all rows."""
+    options = index.dialect_kwargs.items()
+    is_partial = any(n.endswith("_where") and each is not None for n, each in options)
+    return bool(index.unique) and not is_partial
