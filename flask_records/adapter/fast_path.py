@@ -257,7 +257,7 @@ class FastPath:
         compared = [comparison.field for comparison in query.comparisons]
         return (
             (write.id is not None or write.method == "create")
-            and not (query.populate or query.conditions or call.guards)
+            and not (query.populate or call.selection.conditions or call.guards)
             and all(
                 [
                     field.name in self._columns and field.is_usual

@@ -210,12 +210,8 @@ class ServedModel:
             query, beside = self._whole(params, model, query)
 
         query = self.within_rules(query, params, model)
-
-        if shown_if:
-            names = {field.name for field in query.selected}
-            shown = {name: shown_if[name] for name in shown_if if name in names}
-            query = replace(query, conditions=shown)
-
+        names = {field.name for field in query.selected} if shown_if else ()
+        shown = {name: shown_if[name] for name in shown_if if name in names}
         links = (
             self.populate.links(query.populate, params, scope.plain)
             if query.populate
@@ -223,7 +219,7 @@ class ServedModel:
         )
         return ResolvedCall(
             *(model, scope, params, query, links),
-            selection=_selection(query, [scope, model.clients], links),
+            selection=_selection(query, shown, [scope, model.clients], links),
             database=self.database,
             beside=[field.name for field in beside],
             is_private=bool(beside or (is_client and self.rules.visible)),
@@ -346,16 +342,20 @@ class Model:
 
 
 def _selection(
-    query: ResolvedQuery, scopes: Sequence[Scope], links: Sequence[Link]
+    query: ResolvedQuery,
+    shown_if: Mapping[str, ResolvedQuery],
+    scopes: Sequence[Scope],
+    links: Sequence[Link],
 ) -> Selection:
     """Return the columns of a query.
 
+    :param shown_if: The queries of the records that have a field, by its name.
     :param scopes: The scopes whose selections of all fields are made once.
     """
-    if not links and not query.conditions:
+    if not links and not shown_if:
         for scope in scopes:
             if query.selected is scope.everything.selected:
                 return scope.selection
 
     columns = tuple([(link.name, link.column) for link in links])
-    return Selection(query.selected, columns, conditions=query.conditions)
+    return Selection(query.selected, columns, conditions=shown_if)

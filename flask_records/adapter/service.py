@@ -311,7 +311,7 @@ class SQLAlchemyService(Capabilities):
         with Transaction(writes=False):
             _, call = self.served.reading(params)
 
-        return call.model.plans.statement(call.query)
+        return call.model.plans.statement(call.query, call.selection)
 
     def count(self, params: Params) -> int:
         """Return the number of the records that meet a query.

@@ -214,11 +214,11 @@ class Plans:
         keys = [key.column for key in groups.keys]
         return statement.where(*conditions(query, self._model)).group_by(*keys)
 
-    def statement(self, query: ResolvedQuery) -> Select:
+    def statement(self, query: ResolvedQuery, selection: Selection) -> Select:
         """Return the statement of the records of a query with its values, for the
         application.
         """
-        columns = [self._shown(each, query.conditions) for each in query.selected]
+        columns = [self._shown(each, selection.conditions) for each in query.selected]
         where = conditions(query, self._model, is_literal=True)
         statement = sa.select(*columns).where(*where)
 

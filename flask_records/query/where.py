@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import sqlalchemy as sa
@@ -119,11 +119,6 @@ class ResolvedQuery:
 
     groups: Groups | None = None
     """The groups of the records, whose values are read in their place."""
-
-    conditions: Mapping[str, ResolvedQuery] = field(default_factory=dict)
-    """The queries that a record has to meet to have selected fields, by the names of
-    the fields.
-    """
 
     def within(self, rule: ResolvedQuery) -> ResolvedQuery:
         """Return a query whose records meet the conditions of another one, too."""
