@@ -75,15 +75,24 @@ class Populate:
 
             relationship = self._mapper.relationships[name]
             service = service_of(relationship, self._paths)
-            link = service and Link(relationship, service, params, rests)
 
-            if not link or not link.is_shown:
+            if service is None:
                 raise _not_populated(full)
 
-            if rests:
-                link.check(f"{full}.")
-
+            link = Link(relationship, service, params, rests)
             links.append(link)
+
+            if not link.is_shown:
+                raise _not_populated(full)
+
+            # They are checked also if there are no records that have them.
+            if rests:
+                served = getattr(service.capabilities, "served", None)
+
+                if served is None or not served.syntax.populates:
+                    raise _not_populated(f"{full}.{rests[0]}")
+
+                served.populate.links(rests, params, link.visible, f"{full}.")
 
         return links
 
@@ -128,25 +137,10 @@ class Link:
         [name], [self._remote_name] = key_names(relationship)
         self.column: t.Any = getattr(relationship.parent.class_, name)
         """The key of the records of this end, which a read selects too."""
-
-    @property
-    def is_shown(self) -> bool:
+        self.visible = self._scope.plain
+        """The names of the fields of the other end that the caller sees in all."""
+        self.is_shown = self._remote_name in self.visible
         """``True`` if the caller sees the key of the other end in all records."""
-        return self._remote_name in self._scope.plain
-
-    def check(self, path: str) -> None:
-        """Check the relationships of the related records, also if there are none.
-
-        :param path: The path to these with a dot at its end.
-        :raises BadRequest: One can't be populated.
-        """
-        served = getattr(self._service.capabilities, "served", None)
-
-        if served is None or not served.syntax.populates:
-            raise _not_populated(f"{path}{self._populated[0]}")
-
-        params, visible = self._params, self._scope.plain
-        served.populate.links(self._populated, params, visible, path)
 
     def fill(
         self, database: Database, records: Sequence[Record], keys: Sequence[t.Any]
