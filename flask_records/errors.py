@@ -226,8 +226,8 @@ ERRORS = {error.code: error for error in RecordsError.__subclasses__()}
 class ForeignError(RecordsError):
     """An HTTP error of a status that has no class of its own here, such as 413."""
 
-    def __init__(self, error: HTTPException) -> None:
-        super().__init__(_message_of(error))
+    def __init__(self, error: HTTPException, message: str | None) -> None:
+        super().__init__(message)
         self.code = error.code
         self._name = type(error).__name__
 
@@ -270,15 +270,12 @@ def is_answer(error: Exception) -> bool:
 
 def _from_http_exception(error: HTTPException) -> RecordsError:
     error_class = ERRORS.get(error.code or 500)
-    result = error_class(_message_of(error)) if error_class else ForeignError(error)
+    # Applications and extensions give objects, too, such as a lazy string.
+    message = None if error.description is None else str(error.description)
+    result = error_class(message) if error_class else ForeignError(error, message)
     result.headers = dict(error.get_headers())
     result.headers.pop("Content-Type", None)
     return result
-
-
-def _message_of(error: HTTPException) -> str | None:
-    # Applications and extensions give objects, too, such as a lazy string.
-    return None if error.description is None else str(error.description)
 
 
 def without_parameters(error: BaseException) -> BaseException:
