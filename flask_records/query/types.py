@@ -134,7 +134,11 @@ def _texts_of_postgresql(type_: sa.String, dialect: sa.Dialect | None) -> Conver
 
 
 def _enums(type_: sa.Enum, dialect: sa.Dialect | None) -> Conversion:
-    members = _members(type_)
+    texts, class_ = type_.enums, t.cast("t.Any", type_.enum_class)
+    # The names of members may be aliases.
+    is_named = class_ is not None and type_.values_callable is None
+    values = [class_[text] for text in texts] if is_named else class_ or texts
+    members = dict(zip(texts, values, strict=False))
 
     def cast_enum(value: t.Any) -> t.Any:
         if isinstance(value, str) and value in members:
@@ -154,18 +158,6 @@ def _enums(type_: sa.Enum, dialect: sa.Dialect | None) -> Conversion:
         select=lambda column: sa.type_coerce(column, sa.String()),
         schema={**TEXT, "enum": list(members)},
     )
-
-
-def _members(type_: sa.Enum) -> dict[str, t.Any]:
-    """Return the members of an enum by the text that the database holds."""
-    if type_.enum_class is None:
-        return dict(zip(type_.enums, type_.enums, strict=True))
-
-    if type_.values_callable is None:
-        by_name = type_.enum_class.__members__
-        return {name: by_name[name] for name in type_.enums}
-
-    return dict(zip(type_.enums, type_.enum_class, strict=False))
 
 
 def _as_shortest(column: t.Any) -> t.Any:
