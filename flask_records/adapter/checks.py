@@ -8,6 +8,8 @@ import typing as t
 import sqlalchemy as sa
 
 from ..names import READS
+from ..query.field import values_of
+from ..query.fields import NO_NAME
 from ..query.rules import unknown_names
 
 if t.TYPE_CHECKING:
@@ -30,8 +32,6 @@ SECRETS: t.Final = """\
 Clients can read %s of '%s', as their names may be those of secrets. Hide them, \
 SQLAlchemyService(%s, hidden=%s), or list all fields for clients in 'fields'.\
 """
-
-NO_NAME: t.Final = "'{}' names '{}', which is not a {} of '{}'."
 
 WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """The words of a name, which may be in camel case."""
@@ -61,19 +61,26 @@ def check_names(model: ServedModel) -> None:
 
     :raises ValueError: There is one.
     """
-    fields = model.anywhere.fields.stored.keys()
+    options, fields = model.options, model.anywhere.fields.stored
     relationships = model.mapper.relationships.keys()
-    options: list[tuple[str, Iterable[str], Collection[str], str]] = [
+    converted = [key for key in options.converters if isinstance(key, str)]
+    named: list[tuple[str, Iterable[str], Collection[str], str]] = [
+        # A value without a form on the wire is hidden from everybody.
+        ("hidden", options.hidden, values_of(model.mapper), "field"),
+        ("readonly", options.readonly, fields, "field"),
+        ("write_once", options.write_once, fields, "field"),
+        ("fields", options.listed or (), fields, "field"),
+        ("converters", converted, fields, "field"),
+        ("aggregates", model.aggregates, fields, "field"),
         ("populate", model.populate_paths, relationships, "relationship"),
         ("relations", model.relations, relationships, "relationship"),
-        ("aggregates", model.aggregates, fields, "field"),
     ]
 
-    for option, names, known, noun in options:
+    for option, names, known, noun in named:
         for name in names:
             if name not in known:
-                class_ = model.mapped_class.__name__
-                raise ValueError(NO_NAME.format(option, name, noun, class_))
+                class_, listed = model.mapped_class.__name__, ", ".join(known)
+                raise ValueError(NO_NAME.format(option, name, noun, class_, listed))
 
 
 def check_secrets(model: ServedModel, app: Flask, methods: Collection[str]) -> None:

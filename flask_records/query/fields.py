@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import sqlalchemy as sa
@@ -19,6 +19,10 @@ if t.TYPE_CHECKING:
 
 COMPOSITE: t.Final = "id"
 """The name of an identifier that is made of several fields, unless it has another."""
+
+NO_NAME: t.Final = """\
+'{0}' names '{1}', which is not a {2} of '{3}'. Its {2}s are: {4}.\
+"""
 
 NOT_MAPPED: t.Final = """\
 '{name}' is not mapped to a table when the application is set up. If its tables are \
@@ -55,15 +59,6 @@ class FieldOptions:
         """Return ``True`` for a field that clients may know of."""
         return self.listed is None or name in self.listed or name == self.id
 
-    def named(self) -> Iterable[tuple[str, Iterable[t.Any]]]:
-        """Yield the options that name fields, with the names."""
-        yield "id", [self.id]
-        yield "hidden", self.hidden
-        yield "readonly", self.readonly
-        yield "write_once", self.write_once
-        yield "fields", self.listed or ()
-        yield "converters", [key for key in self.converters if isinstance(key, str)]
-
 
 DEFAULTS: t.Final = FieldOptions()
 """The options of a service that names none."""
@@ -79,8 +74,7 @@ class Fields:
     :param options: The options of the service.
     :param dialect: The dialect of the database. What is the same on all by default.
     :raises TypeError: The model is not mapped to a table.
-    :raises ValueError: A name is not a field of the model, or the identifier is not
-        unique.
+    :raises ValueError: The identifier is not a field of the model, or not unique.
     """
 
     def __init__(
@@ -109,7 +103,11 @@ class Fields:
         is_composite = len(keys) > 1 and is_named
         self.composite = self._composite(id, keys) if is_composite else None
         """The identifier field if it is made of several fields."""
-        self._check_names()
+
+        if not is_composite and id not in self.stored:
+            names = ", ".join(self.stored)
+            raise ValueError(NO_NAME.format("id", id, "field", model.__name__, names))
+
         self.id = self.composite or self.stored[id]
         """The identifier field."""
         self.identifying = self.composite.parts if self.composite else (self.id,)
@@ -162,24 +160,6 @@ class Fields:
         keys = [each for each in table.constraints if isinstance(each, kinds)]
         indexes = [each for each in table.indexes if _is_unique(each)]
         return any(list(each.columns) == [column] for each in (*keys, *indexes))
-
-    def _check_names(self) -> None:
-        """Refuse names of options that are not in the model.
-
-        :raises ValueError: There is one.
-        """
-        known = {"id": [self.composite.name] if self.composite else []}
-        # A value without a form on the wire is hidden from everybody.
-        known["hidden"] = [*values_of(self.mapper)]
-
-        for option, names in self.options.named():
-            for name in names:
-                if name not in self.stored and name not in known.get(option, ()):
-                    raise ValueError(
-                        f"'{option}' names '{name}', which is not a field of"
-                        f" '{self.model.__name__}'. Its fields are:"
-                        f" {', '.join(self.stored)}."
-                    )
 
     def _composite(self, name: str, keys: list[str]) -> CompositeField:
         """Return the identifier that is made of the fields of the primary key.

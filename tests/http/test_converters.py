@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import pytest
 import sqlalchemy as sa
+from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -233,7 +234,7 @@ def test_a_converter_of_no_field_is_refused():
     service = SQLAlchemyService(Offer, converters={"prise": Converter(str)})
 
     with pytest.raises(ValueError, match="'converters' names 'prise'"):
-        _ = service.id
+        service.check(Flask("app"))
 
 
 class Size(enum.Enum):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from flask import Flask
 
 from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
 
@@ -74,17 +75,17 @@ def test_hidden_of_an_object_is_a_list():
             " 'remove'].",
         ),
         (
-            lambda: SQLAlchemyService(User, hidden=["pasword"]).id,
+            lambda: SQLAlchemyService(User, hidden=["pasword"]).check(Flask("app")),
             "'hidden' names 'pasword', which is not a field of 'User'. Its fields are:"
             " id, email, password, age.",
         ),
         (
-            lambda: SQLAlchemyService(User, readonly=["x"]).id,
+            lambda: SQLAlchemyService(User, readonly=["x"]).check(Flask("app")),
             "'readonly' names 'x', which is not a field of 'User'. Its fields are: id,"
             " email, password, age.",
         ),
         (
-            lambda: SQLAlchemyService(User, id="uid").id,
+            lambda: SQLAlchemyService(User, id="uid").check(Flask("app")),
             "'id' names 'uid', which is not a field of 'User'. Its fields are: id,"
             " email, password, age.",
         ),

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
+from flask import Flask
 from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import BadRequest
+from flask_records import BadRequest, SQLAlchemyService
 from flask_records.query import FieldOptions, Fields, Scope
 
 from ..models import Dog, User
@@ -94,7 +95,7 @@ def test_identifier(model, id, name, fixed):
 )
 def test_option_that_names_no_field_is_an_error(options, name):
     with pytest.raises(ValueError, match=f"'{name}', which is not a field of 'User'."):
-        Fields(User, FieldOptions(**options))
+        SQLAlchemyService(User, **options).check(Flask("app"))
 
 
 def test_identifier_of_several_columns_has_a_name_of_its_own():
