@@ -83,7 +83,7 @@ class OrderedSignal(Signal):
             self._check(sender)
 
         super().connect(receiver, sender, weak=False)
-        self._forget()
+        self._orders = {}
         return receiver
 
     def disconnect(self, receiver: Callable[..., t.Any], sender: t.Any = ANY) -> None:
@@ -93,7 +93,7 @@ class OrderedSignal(Signal):
         :param sender: The name to disconnect it from. Every name by default.
         """
         super().disconnect(receiver, sender)
-        self._forget()
+        self._orders = {}
 
     def ordered(self, sender: str) -> tuple[Callable[..., t.Any], ...]:
         """Return the receivers of a name in order. A muted signal has none."""
@@ -115,9 +115,6 @@ class OrderedSignal(Signal):
         """
         for receiver in self.ordered(sender):
             call(receiver, sender, *args)
-
-    def _forget(self) -> None:
-        self._orders = {}
 
     def _check(self, sender: t.Any) -> None:
         # The function of a decorator without parentheses.

@@ -19,7 +19,6 @@ from .populate import service_of
 if t.TYPE_CHECKING:
     from ..query import Scope
     from ..query.paths import Relationship
-    from ..service import Service
     from .model import Model, ServedModel
 
 EVERYTHING: t.Final = ResolvedQuery(())
@@ -86,7 +85,7 @@ class CallPaths:
         params = Params()
 
         if self._params.provider is not None:
-            if service is None or not _is_found(service):
+            if service is None or "find" not in service.methods:
                 return None
 
             # The service shows its records by its rules. Its hooks do not run.
@@ -114,7 +113,7 @@ def shown_paths(
         relationship = served.mapper.relationships[name]
         service = service_of(relationship, served.populate_paths)
 
-        if service is not None and _is_found(service):
+        if service is not None and "find" in service.methods:
             related = served.related(relationship, service)
             there = related.on(t.cast("sa.Dialect", model.fields.dialect))
             shown = related.scope_of(params, there)
@@ -123,11 +122,6 @@ def shown_paths(
                 paths[name] = relationship, shown
 
     return paths
-
-
-def _is_found(service: Service) -> bool:
-    """Return ``True`` if clients find records of a service."""
-    return "find" in service.methods
 
 
 def _sees_keys(relationship: Relationship, here: Scope, there: Scope) -> bool:

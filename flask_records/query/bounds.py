@@ -141,10 +141,6 @@ def is_indexed(value: Mapping[t.Any, t.Any]) -> bool:
     )
 
 
-DEFAULTS: t.Final = Bounds()
-"""The bounds of an application that sets none."""
-
-
 def init_app(app: Flask) -> None:
     """Read the setting of an application.
 
@@ -156,7 +152,7 @@ def init_app(app: Flask) -> None:
 def current_bounds() -> Bounds:
     """Return the bounds of the current application, or the defaults."""
     extensions = current_app.extensions if has_app_context() else {}
-    return t.cast(Bounds, extensions.get(EXTENSION, DEFAULTS))
+    return t.cast(Bounds, extensions.get(EXTENSION) or Bounds())
 
 
 def shortened(text: str) -> str:

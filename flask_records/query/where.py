@@ -9,7 +9,7 @@ from functools import cached_property
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .operators import GROUPS, LISTS, Operator
+from .operators import Expression, GROUPS, LISTS, Operator
 from .paths import meets
 
 if t.TYPE_CHECKING:
@@ -87,7 +87,6 @@ class SortPath(t.NamedTuple):
 
 
 Term: t.TypeAlias = ResolvedComparison | ResolvedGroup | ResolvedPath
-Expression: t.TypeAlias = "sa.ColumnElement[bool]"
 
 
 @dataclass(frozen=True, eq=False)
