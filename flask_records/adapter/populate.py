@@ -9,10 +9,9 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.sql import operators
 
-from ..errors import BadRequest
 from ..globals import current_records
 from ..problems import UNKNOWN_RELATIONSHIP
-from ..query.bounds import shortened
+from ..query.bounds import refused
 from ..query.paths import has_single_key, key_names, MAX_STEPS, split_paths
 from ..query.plan_cache import Plan
 from .reading import chunks
@@ -71,26 +70,26 @@ class Populate:
             full = f"{path}{name}"
 
             if self.keys.get(name) not in visible or full.count(".") >= MAX_STEPS:
-                raise _not_populated(full)
+                raise refused(full, UNKNOWN_RELATIONSHIP)
 
             relationship = self._mapper.relationships[name]
             service = service_of(relationship, self._paths)
 
             if service is None:
-                raise _not_populated(full)
+                raise refused(full, UNKNOWN_RELATIONSHIP)
 
             link = Link(relationship, service, params, rests)
             links.append(link)
 
             if not link.is_shown:
-                raise _not_populated(full)
+                raise refused(full, UNKNOWN_RELATIONSHIP)
 
             # They are checked also if there are no records that have them.
             if rests:
                 served = getattr(service.capabilities, "served", None)
 
                 if served is None or not served.syntax.populates:
-                    raise _not_populated(f"{full}.{rests[0]}")
+                    raise refused(f"{full}.{rests[0]}", UNKNOWN_RELATIONSHIP)
 
                 served.populate.links(rests, params, link.visible, f"{full}.")
 
@@ -223,14 +222,6 @@ class Link:
                 pairs += [(row[0], row[1]) for row in rows]
 
         return pairs
-
-
-def _not_populated(name: str) -> BadRequest:
-    name = shortened(name)
-    return BadRequest(
-        f"'{name}' is not a relationship that can be populated.",
-        errors={name: UNKNOWN_RELATIONSHIP},
-    )
 
 
 def service_of(relationship: Relationship, paths: Mapping[str, str]) -> Service | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..errors import BadRequest, Conflict, NotFound
+from ..errors import Conflict, NotFound
 from ..problems import NEEDED, NO_LIST, no_record, NO_SERVICE, Problem, too_long
 from ..query.bounds import current_bounds, refuse, refused
 from ..query.field import shown
@@ -86,10 +86,7 @@ class Lookup:
         service = service_of(relation.relationship, relation.paths)
 
         if service is None:
-            raise BadRequest(
-                f"'{name}' can't be written: no service shows its records.",
-                errors={name: NO_SERVICE},
-            )
+            raise refused(name, NO_SERVICE)
 
         self.relation = relation
         """The relationship."""

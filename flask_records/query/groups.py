@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from .. import problems
 from .bounds import INDEX, refused
 from .readers import items_of
-from .syntax import is_descending, malformed, names_listed
+from .syntax import is_descending, names_listed
 
 if t.TYPE_CHECKING:
     from ..typing import Record
@@ -183,7 +183,7 @@ def resolve_groups(
 
     for name in ("$select", "$populate"):
         if name in query:
-            raise malformed(name, problems.NOT_OF_GROUPS)
+            raise refused(name, problems.NOT_OF_GROUPS)
 
     def column(name: str, function: Function, aggregate: str | None) -> GroupColumn:
         field = scope[name]
@@ -212,7 +212,7 @@ def resolve_groups(
     )
 
     if not (keys or aggregates):
-        raise malformed(GROUP, problems.no_names(GROUP))
+        raise refused(GROUP, problems.no_names(GROUP))
 
     sort = _sort(query.get("$sort", {}), (*keys, *aggregates))
     rest = {n: query[n] for n in query if n not in {*PARAMETERS, "$sort"}}
@@ -244,7 +244,7 @@ def _sort(
 ) -> tuple[tuple[GroupColumn, bool], ...]:
     """Return the order of a query, and then that of the keys."""
     if not isinstance(value, Mapping):
-        raise malformed("$sort", problems.NO_ORDER)
+        raise refused("$sort", problems.NO_ORDER)
 
     by_name = {column.name: column for column in columns}
 

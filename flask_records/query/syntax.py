@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from .. import problems
 from ..errors import BadRequest
-from ..problems import Problem
 from .bounds import refused, shortened
 from .operators import (
     AT_LEAST,
@@ -125,11 +124,13 @@ class _Conditions:
         return ResolvedPath(related.relationship, (*related.rule.terms, *terms))
 
     def _group(self, name: str, value: t.Any, depth: int) -> ResolvedGroup:
-        _check_depth(name, depth)
+        if depth > MAX_DEPTH:
+            raise refused(name, problems.too_deep(MAX_DEPTH))
+
         items = [value] if name == NOT else items_of(value)
 
         if items is None or not all(isinstance(item, Mapping) for item in items):
-            raise malformed(name, problems.no_queries(name))
+            raise refused(name, problems.no_queries(name))
 
         terms = [self.all_of(item, (), depth) for item in items]
         return ResolvedGroup(
@@ -137,7 +138,9 @@ class _Conditions:
         )
 
     def _of_field(self, name: str, value: t.Any, depth: int) -> list[Term]:
-        _check_depth(name, depth)
+        if depth > MAX_DEPTH:
+            raise refused(name, problems.too_deep(MAX_DEPTH))
+
         items = items_of(value)
 
         if items is not None:
@@ -216,22 +219,9 @@ class _Conditions:
         return ResolvedComparison(field, operator, value is None)
 
 
-def _check_depth(name: str, depth: int) -> None:
-    if depth > MAX_DEPTH:
-        raise BadRequest(
-            f"The query nests deeper than {MAX_DEPTH} levels.",
-            errors={shortened(name): problems.too_deep(MAX_DEPTH)},
-        )
-
-
 def _unknown(name: str, place: t.Any) -> BadRequest:
     """Return the error for a name with a dollar sign that is not understood."""
     return BadRequest(f"Invalid query parameter {shortened(name)}", data=place)
-
-
-def malformed(name: str, problem: Problem, data: t.Any = None) -> BadRequest:
-    """Return the error for the value of a name with a dollar sign."""
-    return BadRequest(f"{name} {problem}.", data=data, errors={name: problem})
 
 
 def _count(name: str, value: t.Any) -> int | None:
@@ -244,7 +234,7 @@ def _count(name: str, value: t.Any) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return min(value, MAX_INTEGER)
 
-    raise malformed(name, problems.NO_COUNT, {name: value})
+    raise refused(name, problems.NO_COUNT)
 
 
 def _sort(paths: CallPaths, value: t.Any) -> tuple[tuple[Field | SortPath, bool], ...]:
@@ -253,7 +243,7 @@ def _sort(paths: CallPaths, value: t.Any) -> tuple[tuple[Field | SortPath, bool]
         return ()
 
     if not isinstance(value, Mapping):
-        raise malformed("$sort", problems.NO_ORDER)
+        raise refused("$sort", problems.NO_ORDER)
 
     ways = [(name, is_descending(name, way)) for name, way in value.items()]
     return tuple([(e, way) for name, way in ways for e in _sorted_by(paths, name)])
@@ -283,11 +273,7 @@ def is_descending(name: str, way: t.Any) -> bool:
     :raises BadRequest: It is neither that nor ``1``.
     """
     if type(way) not in (str, int) or way not in DIRECTIONS:
-        name = shortened(name)
-        raise BadRequest(
-            f"$sort[{name}] takes 1 for ascending or -1 for descending.",
-            errors={name: problems.BAD_ORDER},
-        )
+        raise refused(name, problems.BAD_ORDER)
 
     return DIRECTIONS[way]
 
@@ -308,6 +294,6 @@ def names_listed(name: str, value: t.Any) -> tuple[str, ...]:
     items = [value] if isinstance(value, str) else items_of(value)
 
     if items is None or not all(isinstance(item, str) for item in items):
-        raise malformed(name, problems.no_names(name))
+        raise refused(name, problems.no_names(name))
 
     return tuple(items)

@@ -215,7 +215,7 @@ def test_restricted_query_that_is_wrong_is_refused(app_context, messages, wrong)
     restrict_all = messages.before()
     restrict_all(lambda method, context: restrict(context.params, {"id": 2}))
 
-    with pytest.raises(BadRequest, match=r"\$or takes a list of queries"):
+    with pytest.raises(BadRequest, match=r"'\$or' takes a list of queries"):
         messages.find(params)
 
 

@@ -104,21 +104,19 @@ def test_empty_limit_and_skip_are_the_default(value):
 def test_other_limit_and_skip_are_refused(name, value):
     error = refusal({name: value})
 
-    assert error.message == f"{name} must be a non-negative integer."
-    assert error.data == {name: value}
+    assert error.message == f"'{name}' must be a non-negative integer."
 
 
 @pytest.mark.parametrize("way", ["", "2", "asc", " 1", 0, True, None, ["1"], {}])
 def test_other_directions_are_refused(way):
     error = refusal({"$sort": {"age": way}})
 
-    assert error.message == "$sort[age] takes 1 for ascending or -1 for descending."
     assert error.errors == {"age": "is sorted by neither 1 nor -1"}
 
 
 @pytest.mark.parametrize("value", ["a", ["a"], [], 1])
 def test_sort_without_fields_is_refused(value):
-    message = "$sort takes fields, such as $sort[name"
+    message = "'$sort' takes fields, such as $sort[name"
 
     assert refusal({"$sort": value}).message.startswith(message)
 
@@ -143,7 +141,7 @@ def test_select(value, names):
 @pytest.mark.parametrize("name", ["$select", "$populate"])
 @pytest.mark.parametrize("value", [1, {"a": "1"}, {}, ["a", 1]])
 def test_other_names_are_refused(name, value):
-    message = f"{name} takes names, such as {name}[]=name."
+    message = f"'{name}' takes names, such as {name}[]=name."
 
     assert refusal({name: value}).message == message
 
@@ -153,7 +151,7 @@ def test_other_names_are_refused(name, value):
     "value", ["a", None, {}, {"a": "1"}, [{"a": "1"}, None], [[{}]]]
 )
 def test_group_of_anything_but_queries_is_refused(name, value):
-    message = f"{name} takes a list of queries, such as {name}[0][a]=1."
+    message = f"'{name}' takes a list of queries, such as {name}[0][a]=1."
 
     assert refusal({name: value}).message == message
 
@@ -174,6 +172,6 @@ def test_twenty_levels_are_understood(level):
 @pytest.mark.parametrize("level", LEVELS.values(), ids=LEVELS.keys())
 @pytest.mark.parametrize("depth", [21, 5000])
 def test_more_than_twenty_levels_are_refused(level, depth):
-    message = "The query nests deeper than 20 levels."
+    error = refusal(nested(level, depth))
 
-    assert refusal(nested(level, depth)).message == message
+    assert error.message.endswith("' nests deeper than 20 levels.")

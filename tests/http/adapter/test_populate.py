@@ -223,7 +223,7 @@ def test_populate_takes_names(app, value):
 
     assert response.status_code == 400
     assert (
-        response.json["message"] == "$populate takes names, such as $populate[]=name."
+        response.json["message"] == "'$populate' takes names, such as $populate[]=name."
     )
 
 

@@ -82,12 +82,12 @@ def test_conditions_and_rules_hold(desk):
         ({"$group": {"createdAt": "week"}}, "'createdAt' is grouped by neither day"),
         ({"$group": {"status": "day"}}, "'status' has no such value."),
         ({"$group": {"createdAt": {"x": 1}}}, "'createdAt' is grouped by neither day"),
-        ({"$group": [["status"]]}, r"\$group takes names"),
+        ({"$group": [["status"]]}, r"'\$group' takes names"),
         ({"$group": "assignee.name"}, "'assignee.name' is not a field."),
         ({"$group": "status", "$sort": {"cost": 1}}, "'cost' is not in the groups."),
-        ({"$group": "status", "$sort": "cost"}, r"\$sort takes fields"),
-        ({"$group": "status", "$select": ["status"]}, r"\$select has no meaning"),
-        ({"$group": "status", "$populate": ["tags"]}, r"\$populate has no meaning"),
+        ({"$group": "status", "$sort": "cost"}, r"'\$sort' takes fields"),
+        ({"$group": "status", "$select": ["status"]}, r"'\$select' has no meaning"),
+        ({"$group": "status", "$populate": ["tags"]}, r"'\$populate' has no meaning"),
         ({"$group": "status", "$having": "1"}, "Invalid query parameter"),
     ],
 )
@@ -98,7 +98,7 @@ def test_what_is_not_understood_is_refused(desk, query, message):
 
 @pytest.mark.parametrize("query", [{"$group": []}, {"$count": [], "$sum": []}])
 def test_groups_of_nothing_are_refused(desk, query):
-    with pytest.raises(BadRequest, match=r"\$group takes names"):
+    with pytest.raises(BadRequest, match=r"'\$group' takes names"):
         desk.records["tickets"].find(query)
 
 
