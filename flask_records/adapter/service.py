@@ -182,7 +182,7 @@ class SQLAlchemyService(Capabilities):
     @cached_property
     def hidden(self) -> frozenset[str]:
         """The fields that no client sees."""
-        return self.served.anywhere.clients.hidden
+        return self.served.anywhere.fields.names - self.served.anywhere.clients.names
 
     @cached_property
     def relationships(self) -> frozenset[str]:

@@ -77,18 +77,6 @@ class Bounds:
     ``multi`` option of the service has its own.
     """
 
-    @classmethod
-    def of(cls, settings: t.Any) -> Bounds:
-        """Return the bounds of a setting.
-
-        :param settings: A mapping from names to positive integers, or ``None`` for the
-            defaults.
-        :raises RuntimeError: A name is unknown, or a value is not a positive integer.
-        """
-        checks = {field.name: COUNT for field in fields(cls)}
-        example = {"conditions": 50}
-        return cls(**read_settings(SETTING, settings, checks, example=example))
-
     def check_query(self, query: Mapping[str, t.Any]) -> None:
         """Refuse a query that is too large.
 
@@ -146,7 +134,10 @@ def init_app(app: Flask) -> None:
 
     :raises RuntimeError: It is not valid.
     """
-    app.extensions[EXTENSION] = Bounds.of(app.config.get(SETTING))
+    checks = {each.name: COUNT for each in fields(Bounds)}
+    own, example = app.config.get(SETTING), {"conditions": 50}
+    settings = read_settings(SETTING, own, checks, example=example)
+    app.extensions[EXTENSION] = Bounds(**settings)
 
 
 def current_bounds() -> Bounds:

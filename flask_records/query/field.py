@@ -162,17 +162,12 @@ class CompositeField(Field):
     """The fields, in the order of the primary key."""
 
     @classmethod
-    def of(cls, name: str, parts: Sequence[Field]) -> t.Self:
-        """Return the identifier that is made of some fields.
-
-        :param name: Its name on the wire.
-        """
-        schema = {"type": "string"}
-        conversion = replace(OPAQUE, cast=partial(_cast_parts, parts), schema=schema)
+    def of(cls, name: str, parts: tuple[Field, ...]) -> t.Self:
+        """Return the identifier of a name that is made of some fields."""
+        cast_parts, schema = partial(_cast_parts, parts), {"type": "string"}
+        conversion = replace(OPAQUE, cast=cast_parts, schema=schema)
         column = sa.tuple_(*[part.column for part in parts])
-        return cls(
-            name, column, None, conversion, is_nullable=False, parts=tuple(parts)
-        )
+        return cls(name, column, None, conversion, is_nullable=False, parts=parts)
 
     def at(self, entity: t.Any) -> t.Any:
         """Return the fields on the model, or on an alias of it."""

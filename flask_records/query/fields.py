@@ -60,10 +60,6 @@ class FieldOptions:
         return self.listed is None or name in self.listed or name == self.id
 
 
-DEFAULTS: t.Final = FieldOptions()
-"""The options of a service that names none."""
-
-
 class Fields:
     """The fields of a model on a database.
 
@@ -80,7 +76,7 @@ class Fields:
     def __init__(
         self,
         model: type[t.Any],
-        options: FieldOptions = DEFAULTS,
+        options: FieldOptions | None = None,
         dialect: sa.Dialect | None = None,
     ) -> None:
         self.model = model
@@ -92,6 +88,7 @@ class Fields:
 
         columns = self.mapper.primary_key
         keys = [self.mapper.get_property_by_column(each).key for each in columns]
+        options = options or FieldOptions()
         id = options.id or (keys[0] if len(keys) == 1 else COMPOSITE)
         self.options = options = replace(options, id=id)
         """The options, with the name of the identifier field."""
@@ -175,7 +172,7 @@ class Fields:
                     " shows it. Do not hide it, or name a field that is unique in 'id'."
                 )
 
-        return CompositeField.of(name, [self.stored[part] for part in keys])
+        return CompositeField.of(name, tuple([self.stored[part] for part in keys]))
 
     def _check_id(self) -> None:
         """Refuse an identifier that several records may have.

@@ -76,11 +76,6 @@ class Scope:
             written_if={n: written_if[n] for n in written_if if n not in refused},
         )
 
-    @property
-    def hidden(self) -> frozenset[str]:
-        """The names of the fields that the caller does not read."""
-        return self.fields.names - self.names
-
     @cached_property
     def plain(self) -> frozenset[str]:
         """The names of the fields that the caller reads in all records."""
