@@ -37,33 +37,32 @@ class JoinedSession:
     """A database session that commits with a transaction, unless the application has
     begun to write there before: then it commits itself.
 
-    :param source: The source of the session.
-    :param session: The session, unless the source is a ``scoped_session``, which makes
-        it when somebody uses it.
-    :param is_late: ``True`` if all that it has in progress belongs to the transaction.
+    :param source: The session, a ``scoped_session``, which makes it when somebody uses
+        it, or a ``sessionmaker``, whose session is closed at the end.
     """
 
-    def __init__(
-        self,
-        source: t.Any,
-        session: orm.Session | None = None,
-        *,
-        is_late: bool = False,
-    ) -> None:
+    def __init__(self, source: t.Any) -> None:
         self._source = source
-        self._session = session
-        used = self.in_use
-        self.is_in_progress = bool(used and not is_late and _has_work(used))
+        self._session: orm.Session | None = None
+
+        if isinstance(source, orm.Session):
+            self._session = source
+        elif isinstance(source, orm.sessionmaker):
+            self._session = source()
+
+        transaction, used = Transaction.current(), self.in_use
+        # In a part, nobody can tell if the application wrote before the whole began.
+        is_early = transaction.is_outermost
+        self.is_in_progress = bool(used and is_early and _has_work(used))
         """``True`` if the application had begun to write in the session before."""
         self._is_begun = used is not None
         self._writes_before = 0
         self._written: orm.SessionTransaction | None = None
-        self._ending: orm.Session | None = None
         self._engines: dict[int, sa.Engine | sa.Connection] = {}
 
         if used is not None and self.is_in_progress:
             # The call is not to commit what it has not written itself.
-            if Transaction.current().is_final:
+            if transaction.is_final:
                 with translated():
                     used.flush()
 
@@ -207,7 +206,7 @@ class JoinedSession:
         :raises Unavailable: The database has undone it already.
         """
         self._check_written()
-        session = self._ending = self._session_to_end()
+        session = self._session_to_end()
 
         if session is None:
             return
@@ -223,11 +222,11 @@ class JoinedSession:
 
     def commit(self) -> None:
         """Commit what is prepared."""
-        if self._ending is not None:
+        if session := self._session_to_end():
             with translated():
-                self._ending.commit()
+                session.commit()
 
-            self._close(self._ending)
+            self._close(session)
 
     def rollback(self) -> None:
         """Roll back, if the transaction is ours to end."""

@@ -62,22 +62,13 @@ def join(source: t.Any) -> JoinedSession:
     if not isinstance(source, (orm.scoped_session, orm.sessionmaker, orm.Session)):
         source = source()
 
-    if isinstance(source, orm.scoped_session):
-        return transaction.join(source, lambda: JoinedSession(source))
+    if isinstance(source, orm.Session):
+        # It may have joined as the session of a scoped_session.
+        for joined in transaction.sessions:
+            if joined.is_of(source):
+                return joined
 
-    if isinstance(source, orm.sessionmaker):
-        return transaction.join(source, lambda: JoinedSession(source, source()))
-
-    # It may have joined as the session of a scoped_session.
-    for joined in transaction.sessions:
-        if joined.is_of(source):
-            return joined
-
-    # In a part, nobody can tell if the application wrote before the whole began.
-    is_late = not transaction.is_outermost
-    return transaction.join(
-        source, lambda: JoinedSession(source, source, is_late=is_late)
-    )
+    return transaction.join(source, lambda: JoinedSession(source))
 
 
 def _join_sessions(transaction: Transaction) -> None:
