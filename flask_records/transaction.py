@@ -66,12 +66,16 @@ class Transaction:
         self._parent = parent = _current.get()
         self._token = _current.set(self)
 
-        if parent is not None:
-            self._sessions = parent._sessions
-            self._held = parent._held
-
         try:
-            self._begin()
+            if parent is None:
+                for join in _joining:
+                    join(self)
+            else:
+                self._sessions, self._held = parent._sessions, parent._held
+
+            if self._writes:
+                for key in list(self._sessions):
+                    self.protect(key)
         except BaseException as error:
             self.__exit__(type(error), error, error.__traceback__)
             raise
@@ -182,15 +186,6 @@ class Transaction:
     def is_outermost(self) -> bool:
         """``True`` if it is not a part of another one."""
         return self._parent is None
-
-    def _begin(self) -> None:
-        if self._parent is None:
-            for join in _joining:
-                join(self)
-
-        if self._writes:
-            for key in list(self._sessions):
-                self.protect(key)
 
     def _end_part(self, parent: Transaction, committing: bool) -> None:
         if not committing:

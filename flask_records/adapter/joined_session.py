@@ -38,7 +38,7 @@ class JoinedSession:
     begun to write there before: then it commits itself.
 
     :param source: The session, a ``scoped_session``, which makes it when somebody uses
-        it, or a ``sessionmaker``, whose session is closed at the end.
+        it, or a ``sessionmaker``, whose session is used for the transaction alone.
     """
 
     def __init__(self, source: t.Any) -> None:
@@ -226,17 +226,10 @@ class JoinedSession:
             with translated():
                 session.commit()
 
-            self._close(session)
-
     def rollback(self) -> None:
         """Roll back, if the transaction is ours to end."""
         if session := self._session_to_end():
             session.rollback()
-            self._close(session)
-
-    def _close(self, session: orm.Session) -> None:
-        if isinstance(self._source, orm.sessionmaker):
-            session.close()
 
     def _session_to_end(self) -> orm.Session | None:
         """Return the session if it has something to end with the transaction: it has

@@ -54,8 +54,8 @@ def join(source: t.Any) -> JoinedSession:
     has not.
 
     :param source: A session, a ``scoped_session``, which makes it when somebody uses
-        it, a ``sessionmaker``, whose session is closed at the end of the transaction,
-        or a function that returns a session of the application.
+        it, a ``sessionmaker``, whose session is used for the transaction alone, or a
+        function that returns a session of the application.
     """
     transaction = Transaction.current()
 
