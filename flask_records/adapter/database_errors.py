@@ -117,13 +117,17 @@ CODES: t.Final[Mapping[int | str, ErrorKind]] = {
 }
 """The kinds of errors by the codes of drivers."""
 
-CONFLICTS: t.Final[Mapping[type[Exception], str]] = {
-    orm.exc.StaleDataError: "The record was changed by another call. Try again.",
-    sa.exc.CircularDependencyError: (
-        "The records refer to each other. Write them one by one."
+CLASSES: t.Final[Mapping[type[Exception], ErrorKind]] = {
+    orm.exc.StaleDataError: ErrorKind(
+        Conflict, "The record was changed by another call. Try again."
     ),
+    sa.exc.CircularDependencyError: ErrorKind(
+        Conflict, "The records refer to each other. Write them one by one."
+    ),
+    # The pool has no connection left.
+    sa.exc.TimeoutError: AWAY,
 }
-"""The messages of errors of the unit of work."""
+"""The kinds of errors by the classes of SQLAlchemy."""
 
 BLANKED_KEY: t.Final = "Dependency rule"
 """The beginning of SQLAlchemy's error of a primary key that would be null."""
@@ -214,10 +218,6 @@ def not_kept(fields: Fields) -> BadRequest:
 
 
 def _translation(error: BaseException, attempt: translated) -> Exception | None:
-    for class_, text in CONFLICTS.items():
-        if isinstance(error, class_):
-            return Conflict(text)
-
     fields, bodies = attempt.fields, attempt.bodies
 
     # SQLAlchemy tells many new records apart by their keys.
@@ -257,9 +257,9 @@ def _translation(error: BaseException, attempt: translated) -> Exception | None:
 
 def _kind_of(error: BaseException) -> ErrorKind | None:
     """Return the kind of an error, or ``None`` for one that no client can fix."""
-    # The pool has no connection left.
-    if isinstance(error, sa.exc.TimeoutError):
-        return AWAY
+    for class_, kind in CLASSES.items():
+        if isinstance(error, class_):
+            return kind
 
     # The connection of a transaction is lost.
     if isinstance(error, sa.exc.PendingRollbackError) and error.code == "8s2b":
