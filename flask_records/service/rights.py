@@ -115,15 +115,10 @@ class AccessRules:
         reads = [method for method in READS if method in self._service.methods]
         queries = [self.allowed_to(method, user) for method in reads]
 
-        if not queries or None in queries or readable is NO_RECORD:
+        if not queries or None in queries:
             return readable
 
-        some = [query for query in queries if query and query is not NO_RECORD]
-
-        if not some:
-            return t.cast("Record", NO_RECORD)
-
-        allowed = some[0] if len(some) == 1 else {"$or": some}
+        allowed = {"$or": queries}
         return allowed if readable is None else both(readable, allowed)
 
     def limit(self, context: HookContext) -> Record | None:
