@@ -13,7 +13,7 @@ from sqlalchemy import orm
 
 from ..context import HookContext, Params
 from .database import is_written_by_service
-from .followers import follow_commit
+from .joined_session import follow_commit
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
