@@ -100,7 +100,20 @@ class DataSchema:
 
     @cached_property
     def _part(self) -> type[BaseModel]:
-        return _part_of(self._body)
+        """The model without required fields and without validators of the whole."""
+        part = _variant(self._body)
+        validators = part.__pydantic_decorators__.model_validators
+
+        for name, validator in [*validators.items()]:
+            if validator.info.mode != "before":
+                del validators[name]
+
+        for field in part.model_fields.values():
+            field.default, field.default_factory = None, None
+            field.validate_default = False
+
+        part.model_rebuild(force=True)
+        return part
 
     def check(
         self, data: Record, *, is_partial: bool = False
@@ -216,25 +229,6 @@ def _names_of(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
 def _variant(model: type[BaseModel], **config: t.Any) -> type[BaseModel]:
     """Return a model that inherits from another one, with a configuration."""
     return create_model(model.__name__, __base__=model, __cls_kwargs__=config)
-
-
-def _part_of(model: type[BaseModel]) -> type[BaseModel]:
-    """Return a model with the fields of another one, of which none is required, and
-    without its validators of the whole.
-    """
-    part = _variant(model)
-    validators = part.__pydantic_decorators__.model_validators
-
-    for name, validator in [*validators.items()]:
-        if validator.info.mode != "before":
-            del validators[name]
-
-    for field in part.model_fields.values():
-        field.default, field.default_factory = None, None
-        field.validate_default = False
-
-    part.model_rebuild(force=True)
-    return part
 
 
 def _plain(value: t.Any) -> t.Any:
