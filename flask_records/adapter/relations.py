@@ -133,7 +133,8 @@ class Lookup:
 
         for chunk in chunks(keys):
             query = {self._fields.id.name: {"$in": self._identifiers(chunk)}}
-            found = [self.key(record) for record in caller.run("find", query).sent]
+            records = t.cast("list[Record]", caller.find(query))
+            found = [self.key(record) for record in records]
             seen.update(key for key in found if key is not None)
 
         return seen

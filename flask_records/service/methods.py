@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from ..context import HookContext, Params
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..pagination import Page
     from ..typing import AnyParams, Id, Record
     from .pipeline import Pipeline
@@ -131,34 +129,18 @@ class Caller(Methods):
     is_counted: bool = True
     """``False`` for parts of a call, which no limit counts."""
 
-    def run(
-        self,
-        method: str,
-        query: Mapping[str, t.Any] | None = None,
-        id: Id = None,
-        data: t.Any = None,
-        *,
-        lock: bool = False,
-    ) -> HookContext:
-        """Return the context of a call of any method.
-
-        :raises RecordsError: The caller may not, or the call has failed.
-        """
-        params = replace(
-            self.params,
-            query=dict(query or {}),
-            route={},
-            extra={},
-            paginate=self.paginate,
-            lock=lock,
-        )
-        context = HookContext(self.service, method, params, id, data)
-        self.service.check_access(context, is_counted=self.is_counted)
-        return self.service.call(context)
-
     def _call(
         self, method: str, params: AnyParams, id: Id = None, data: t.Any = None
     ) -> t.Any:
-        params = Params.of(params)
-        context = self.run(method, params.query, id, data, lock=params.lock)
-        return self.service.result_of(context)
+        asked = Params.of(params)
+        params = replace(
+            self.params,
+            query=asked.query,
+            route={},
+            extra={},
+            paginate=self.paginate,
+            lock=asked.lock,
+        )
+        context = HookContext(self.service, method, params, id, data)
+        self.service.check_access(context, is_counted=self.is_counted)
+        return self.service.result_of(self.service.call(context))
