@@ -79,8 +79,7 @@ CODES: t.Final[Mapping[int | str, ErrorKind]] = {
     # MySQL and MariaDB
     **dict.fromkeys((1062, 1586), UNIQUE),
     **dict.fromkeys((1048, 1364), REQUIRED),
-    **dict.fromkeys((1216, 1452), REFERENCE),
-    **dict.fromkeys((1217, 1451), REFERRED_TO),
+    **dict.fromkeys((1216, 1217, 1451, 1452), REFERENCE),
     **dict.fromkeys((1369, 1526, 3819, 4025), RULE),
     **dict.fromkeys((167, 1264, 1292, 1365, 1411, 1416, 1467), MISFIT),
     **dict.fromkeys((1253, 1267, 1270, 1271), MISFIT),
@@ -93,8 +92,7 @@ CODES: t.Final[Mapping[int | str, ErrorKind]] = {
     # PostgreSQL, also by the first two characters of its codes
     "23505": UNIQUE,
     "23502": REQUIRED,
-    "23503": REFERENCE,
-    "23001": REFERRED_TO,
+    **dict.fromkeys(("23001", "23503"), REFERENCE),
     "23P01": EXCLUSION,
     **dict.fromkeys(("23", "44"), RULE),
     **dict.fromkeys(("22", "42622", "54000"), MISFIT),
