@@ -215,13 +215,8 @@ def event_records(service: Service, records: t.Any) -> t.Any:
     unsent = parts.hidden | parts.relationships
 
     def change(record: Record) -> Record:
-        beside: Mapping[str, t.Any] = {}
-
-        if isinstance(record, PrivateRecord):
-            if record.service is not service:
-                return record.copy()
-
-            beside = record.beside
+        if isinstance(record, PrivateRecord) and record.service is not service:
+            return record.copy()
 
         sent: Record = without(dict(record), unsent)
 
@@ -229,7 +224,8 @@ def event_records(service: Service, records: t.Any) -> t.Any:
             return sent
 
         hidden = {n: record[n] for n in service.rules.hidden_fields if n in record}
-        return PrivateRecord(sent, service, beside={**beside, **hidden})
+        beside = {**getattr(record, "beside", {}), **hidden}
+        return PrivateRecord(sent, service, beside=beside)
 
     return with_records(records, change)
 
