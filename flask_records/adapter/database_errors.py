@@ -127,9 +127,6 @@ CLASSES: t.Final[Mapping[type[Exception], ErrorKind]] = {
 }
 """The kinds of errors by the classes of SQLAlchemy."""
 
-BLANKED_KEY: t.Final = "Dependency rule"
-"""The beginning of SQLAlchemy's error of a primary key that would be null."""
-
 BIND_ERRORS: t.Final = (
     *(ValueError, TypeError, AttributeError),
     *(ArithmeticError, LookupError),
@@ -264,7 +261,7 @@ def _kind_of(error: BaseException) -> ErrorKind | None:
         return AWAY
 
     # SQLAlchemy can't set a primary key to null that refers to a removed record.
-    if type(error) is AssertionError and str(error).startswith(BLANKED_KEY):
+    if type(error) is AssertionError and str(error).startswith("Dependency rule"):
         return REFERRED_TO
 
     if not isinstance(error, sa.exc.StatementError):
