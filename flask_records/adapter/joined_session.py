@@ -52,24 +52,21 @@ class JoinedSession:
         self._source = source
         self._session: orm.Session | None = None
 
-        if isinstance(source, orm.Session):
-            self._session = source
-        elif isinstance(source, orm.sessionmaker):
-            self._session = source()
+        if not isinstance(source, orm.scoped_session):
+            self._session = source if isinstance(source, orm.Session) else source()
 
-        transaction, used = Transaction.current(), self.in_use
-        # In a part, nobody can tell if the application wrote before the whole began.
-        is_early = transaction.is_outermost
-        self.is_in_progress = bool(used and is_early and _has_work(used))
+        used = self.in_use
+        self.is_in_progress = used is not None and _has_work(used)
         """``True`` if the application had begun to write in the session before."""
         self._is_begun = used is not None
         self._writes_before = 0
         self._written: orm.SessionTransaction | None = None
+        self._ending: orm.Session | None = None
         self._engines: dict[int, sa.Engine | sa.Connection] = {}
 
         if used is not None and self.is_in_progress:
             # The call is not to commit what it has not written itself.
-            if transaction.is_final:
+            if Transaction.current().is_final:
                 with translated():
                     used.flush()
 
@@ -213,7 +210,7 @@ class JoinedSession:
         :raises Unavailable: The database has undone it already.
         """
         self._check_written()
-        session = self._session_to_end()
+        session = self._ending = self._session_to_end()
 
         if session is None:
             return
@@ -229,9 +226,9 @@ class JoinedSession:
 
     def commit(self) -> None:
         """Commit what is prepared."""
-        if session := self._session_to_end():
+        if self._ending is not None:
             with translated():
-                session.commit()
+                self._ending.commit()
 
     def rollback(self) -> None:
         """Roll back, if the transaction is ours to end."""
@@ -298,7 +295,8 @@ def _has_work(session: orm.Session) -> bool:
     savepoint or in the block of 'with session.begin():'.
     """
     root = session.get_transaction()
-    return (
+    # In a part, nobody can tell if the application wrote before the whole began.
+    return Transaction.current().is_outermost and (
         _has_instances(session)
         or session.in_nested_transaction()
         or (root is not None and root.origin is orm.SessionTransactionOrigin.BEGIN)

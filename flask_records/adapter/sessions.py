@@ -46,7 +46,8 @@ def session_of_app() -> orm.Session:
     if extension is None:
         raise RuntimeError(NO_EXTENSION)
 
-    return t.cast("orm.Session", extension.session)
+    session: orm.Session = extension.session
+    return session
 
 
 def join(source: t.Any) -> JoinedSession:
@@ -59,10 +60,12 @@ def join(source: t.Any) -> JoinedSession:
     """
     transaction = Transaction.current()
 
-    if not isinstance(source, (orm.scoped_session, orm.sessionmaker, orm.Session)):
-        source = source()
+    if source is session_of_app:
+        source = session_of_app()
 
-    if isinstance(source, orm.Session):
+    if not isinstance(source, (orm.scoped_session, orm.sessionmaker)):
+        source = source if isinstance(source, orm.Session) else source()
+
         # It may have joined as the session of a scoped_session.
         for joined in transaction.sessions:
             if joined.is_of(source):
