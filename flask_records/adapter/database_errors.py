@@ -89,7 +89,7 @@ CODES: t.Final[Mapping[int | str, ErrorKind]] = {
     **dict.fromkeys((1020, 1021, 1040, 1041, 1053, 1114, 1203, 1205, 1213), AWAY),
     **dict.fromkeys((1226, 1290, 1317, 1792, 1836, 1927, 1969, 3024), AWAY),
     **dict.fromkeys((2002, 2003, 2006, 2013), AWAY),
-    # PostgreSQL, also by the first two characters of its codes
+    # PostgreSQL, also by the beginnings of its codes
     "23505": UNIQUE,
     "23502": REQUIRED,
     **dict.fromkeys(("23001", "23503"), REFERENCE),
@@ -102,7 +102,7 @@ CODES: t.Final[Mapping[int | str, ErrorKind]] = {
     "42501": FORBIDDEN,
     **dict.fromkeys(("08", "25006", "40001", "40P01", "53", "55P03", "57"), AWAY),
     "25P02": FAILED,
-    # SQLite, also by the first two words of its codes
+    # SQLite, also by the beginnings of its codes
     "SQLITE_CONSTRAINT_UNIQUE": UNIQUE,
     "SQLITE_CONSTRAINT_PRIMARYKEY": UNIQUE,
     "SQLITE_CONSTRAINT_ROWID": UNIQUE,
@@ -287,9 +287,8 @@ def _kind_of_code(error: sa.exc.DBAPIError) -> ErrorKind | None:
     if code == "SQLITE_CONSTRAINT_TRIGGER" and str(driver).startswith("FOREIGN KEY"):
         return REFERENCE
 
-    parts = code.split("_")
-    beginning = "_".join(parts[:2]) if len(parts) > 1 else code[:2]
-    return CODES.get(code) or CODES.get(beginning)
+    beginnings = [code[:end] for end in range(len(code), 1, -1)]
+    return next((CODES[each] for each in beginnings if each in CODES), None)
 
 
 def _kind_of_class(error: sa.exc.DBAPIError) -> ErrorKind | None:
