@@ -114,9 +114,8 @@ class FlaskRecords(CallSignals):
             self.init_app(app)
 
     def __repr__(self) -> str:
-        return (
-            f"<{type(self).__name__} {', '.join(self.services) or 'without services'}>"
-        )
+        services = ", ".join(self.services) or "without services"
+        return f"<{type(self).__name__} {services}>"
 
     def __getitem__(self, path: str) -> Service:
         """Return the service at a path."""

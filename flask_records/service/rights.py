@@ -296,16 +296,14 @@ class Rights:
         return self._results[key]
 
     def _seen_by(self, user: t.Any) -> tuple[bool, ...]:
+        number = len(self._records)
+
         try:
             query = self._service.rules.seen_by(user)
-
-            if query is not None:
-                return self.met("readable", query)
-
-            return (True,) * len(self._records)
+            return (True,) * number if query is None else self.met("readable", query)
         except Exception as error:
             self._fail("readable", error)
-            return (False,) * len(self._records)
+            return (False,) * number
 
     def _is_met(
         self, rule: str, query: Record, test: Callable[[int], bool | None], index: int
