@@ -138,7 +138,9 @@ def private(
 
 def selected(service: Service, context: HookContext, result: t.Any) -> t.Any:
     """Return a result with those fields of its service that ``$select`` names."""
-    unwanted = _unselected(service, context)
+    if not (unwanted := _unselected(service, context)):
+        return result
+
     return with_records(result, lambda record: without(record, unwanted))
 
 
