@@ -30,12 +30,9 @@ class Check(t.NamedTuple):
         return self._replace(is_secret=True)
 
 
-def is_positive(value: t.Any) -> bool:
-    """Return ``True`` if a value is a positive integer."""
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
-
-
-COUNT: t.Final = Check(is_positive, "a positive integer")
+COUNT: t.Final = Check(
+    lambda value: type(value) is int and value > 0, "a positive integer"
+)
 
 FLAG: t.Final = Check(lambda value: isinstance(value, bool), "True or False")
 

@@ -22,7 +22,7 @@ from ..errors import (
     RecordsError,
 )
 from ..query.field import shown
-from ..settings import is_positive
+from ..settings import COUNT
 from .qs import PARAMETER_LIMIT, parse_pairs
 
 if t.TYPE_CHECKING:
@@ -94,7 +94,7 @@ class MultipartParser:
     """
 
     def __post_init__(self) -> None:
-        if self.max_size is not None and not is_positive(self.max_size):
+        if self.max_size is not None and not COUNT.is_valid(self.max_size):
             raise ValueError(
                 f"'max_size' must be a positive integer, not {self.max_size!r}."
             )
