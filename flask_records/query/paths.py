@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -11,33 +11,34 @@ from sqlalchemy.sql import operators
 
 if t.TYPE_CHECKING:
     Relationship: t.TypeAlias = orm.RelationshipProperty[t.Any]
-    Criteria: t.TypeAlias = Callable[[t.Any], Sequence[t.Any]]
-    """Returns the conditions on an alias of a related model."""
 
 MAX_STEPS: t.Final = 3
 """The number of relationships in a path."""
 
 
 def meets(
-    relationship: Relationship, entity: t.Any, criteria: Criteria, *, is_one: bool
+    relationship: Relationship,
+    entity: t.Any,
+    alias: t.Any,
+    terms: Sequence[t.Any],
+    *,
+    is_one: bool,
 ) -> t.Any:
     """Return the condition that a related record meets others.
 
     :param entity: The model that has the relationship, or an alias of it.
-    :param criteria: Returns the others for an alias of the related model.
+    :param alias: An alias of the related model.
+    :param terms: The conditions on it.
     :param is_one: ``True`` if the condition is decided for one record, not to find
         records by it. SQLite then would make a list of all related ones in vain.
     """
-    alias: t.Any = orm.aliased(relationship.mapper)
-    terms, mapper = criteria(alias), relationship.mapper
-
     if is_one or not has_single_key(relationship):
         attribute = getattr(entity, relationship.key).of_type(alias)
         is_met = attribute.any if relationship.uselist else attribute.has
         return is_met(sa.and_(sa.true(), *terms))
 
     [(key, reference)] = relationship.synchronize_pairs
-    is_own = relationship.direction is orm.MANYTOONE
+    is_own, mapper = relationship.direction is orm.MANYTOONE, relationship.mapper
     own = _at(relationship.parent, entity, reference if is_own else key)
 
     # SQLite finds records by a list of keys with an index, and by EXISTS without.

@@ -207,10 +207,9 @@ def _expression(
         terms = _expressions(term.terms, entity, values, is_one)
         return GROUPS[term.operator].in_sql(terms)
 
-    def criteria(alias: t.Any) -> list[Expression]:
-        return _expressions(term.terms, alias, values, is_one)
-
-    condition = meets(term.relationship, entity, criteria, is_one=is_one)
+    alias: t.Any = orm.aliased(term.relationship.mapper)
+    terms = _expressions(term.terms, alias, values, is_one)
+    condition = meets(term.relationship, entity, alias, terms, is_one=is_one)
     return t.cast("Expression", condition)
 
 
