@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .settings import COUNT, read_settings
 from .typing import Record
@@ -79,8 +79,7 @@ def with_records(result: t.Any, change: Callable[[Record], Record]) -> t.Any:
     :param change: Returns the record in place of another one.
     """
     if isinstance(result, Page):
-        data = [with_records(record, change) for record in result.data]
-        return Page(result.total, result.limit, result.skip, data)
+        return replace(result, data=with_records(result.data, change))
 
     if isinstance(result, list):
         return [with_records(record, change) for record in result]

@@ -215,7 +215,9 @@ def load_related(
                 if key is not None and key in instances:
                     found[key] = instances[key]
                 else:
-                    problems[f"{prefix}.{place}"] = no_record(_shown(item))
+                    is_record = isinstance(item, Mapping)
+                    record = "a record without identifier" if is_record else shown(item)
+                    problems[f"{prefix}.{place}"] = no_record(record)
 
             loaded[index][name] = RelatedInstances(lookup, list(found.values()))
 
@@ -248,10 +250,6 @@ def writable_relations(
         relations[name] = WritableRelation(relationship, paths)
 
     return relations
-
-
-def _shown(item: t.Any) -> str:
-    return "a record without identifier" if isinstance(item, Mapping) else shown(item)
 
 
 def _without(instances: Sequence[t.Any], others: Sequence[t.Any]) -> list[t.Any]:

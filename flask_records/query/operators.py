@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
+from sqlalchemy.sql import operators
 
 from .bounds import POPULATE as POPULATE
 from .field import Field
@@ -103,10 +104,6 @@ def _differs(column: Column, value: t.Any) -> Expression:
         return column.is_distinct_from(value)
 
     return sa.not_(_equals(column, None))
-
-
-def _is_in(column: Column, values: t.Any) -> Expression:
-    return column.in_(values)
 
 
 def _is_not_in(column: Column, values: t.Any) -> Expression:
@@ -221,7 +218,7 @@ DIFFERENT: t.Final = Operator(_differs, is_bound=True, test=_negated(is_equal))
 NULL: t.Final = Operator(_equals, flag)
 """``$null``, which is resolved to one of these two and null."""
 
-IN: t.Final = Operator(_is_in, many, is_bound=True, test=_is_among)
+IN: t.Final = Operator(operators.in_op, many, is_bound=True, test=_is_among)
 NOT_IN: t.Final = Operator(_is_not_in, many, is_bound=True, test=_negated(_is_among))
 
 LISTS: t.Final = {IN: "$or", NOT_IN: "$nor"}
@@ -229,7 +226,7 @@ LISTS: t.Final = {IN: "$or", NOT_IN: "$nor"}
 
 AT_LEAST: t.Final = _ordered(operator.ge)
 AT_MOST: t.Final = _ordered(operator.le)
-BETWEEN: t.Final = Operator(_is_in, pair, needs_order=True)
+BETWEEN: t.Final = Operator(operators.in_op, pair, needs_order=True)
 """``$between``, which is resolved to these two."""
 
 BUILT_IN: dict[str, Operator] = {
