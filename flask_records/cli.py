@@ -93,11 +93,9 @@ def _field_options() -> Iterator[click.Option]:
         if name in fields.fixed:
             continue
 
-        kind = field.conversion.schema.get("type", ())
-
         if name == authentication.password:
             yield click.Option([f"--{name}", name], prompt=True, hide_input=True)
-        elif "boolean" in ([kind] if isinstance(kind, str) else kind):
+        elif field.conversion.schema.get("type") == "boolean":
             yield click.Option([f"--{name}/--no-{name}", name], default=None)
         else:
             yield click.Option([f"--{name}", name])

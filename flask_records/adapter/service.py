@@ -155,7 +155,7 @@ class SQLAlchemyService(Capabilities):
             client_ids=client_ids,
             converters=converters_of(converters or {}),
         )
-        self.field_rules = FieldRules.of_options(visible, writable)
+        self.field_rules = FieldRules(visible, writable)
         """The rules for the fields that a user may see or write."""
         self.served = ServedModel(
             mapped_class=model,

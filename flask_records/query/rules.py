@@ -89,30 +89,23 @@ class UserRule:
         return t.cast("Record", _filled(self.query, user))
 
 
-@dataclass(frozen=True)
 class FieldRules:
-    """The rules for the fields of a service. Each is a function of the user, or of
-    ``None``, that returns ``True`` for all records, a query for some, or ``False`` for
-    none. ``None`` is for none, too.
+    """The rules for the fields of a service. Each is a query, or a function of the
+    user, or of ``None``, that returns ``True`` for all records, a query for some, or
+    ``False`` for none. ``None`` is for none, too.
+
+    :raises TypeError: A rule is neither.
     """
 
-    visible: Mapping[str, RuleFunction]
-    """The rules for the fields that a user may see."""
-
-    writable: Mapping[str, RuleFunction]
-    """The rules for the fields that a user may write."""
-
-    @classmethod
-    def of_options(
-        cls,
-        visible: Mapping[str, Rule] | None,
-        writable: Mapping[str, Rule] | None,
-    ) -> t.Self:
-        """Return the rules of options, each a function or a query.
-
-        :raises TypeError: A rule is neither.
-        """
-        return cls(_functions("visible", visible), _functions("writable", writable))
+    def __init__(
+        self,
+        visible: Mapping[str, Rule] | None = None,
+        writable: Mapping[str, Rule] | None = None,
+    ) -> None:
+        self.visible = _functions("visible", visible)
+        """The rules for the fields that a user may see, as functions."""
+        self.writable = _functions("writable", writable)
+        """The rules for the fields that a user may write, as functions."""
 
     def __bool__(self) -> bool:
         return bool(self.visible or self.writable)
@@ -129,10 +122,6 @@ class FieldRules:
     def written_if(self, user: t.Any) -> dict[str, Record]:
         """Return the queries of the records to which a user writes a field alike."""
         return _conditions("writable", self.writable, user)
-
-
-NO_RULES: t.Final = FieldRules({}, {})
-"""The rules of a service that has none."""
 
 
 def rule_of(
@@ -294,3 +283,7 @@ def _conditions(
         for name, rule in rules.items()
     }
     return {name: each for name, each in conditions.items() if each is not None}
+
+
+NO_RULES: t.Final = FieldRules()
+"""The rules of a service that has none."""
