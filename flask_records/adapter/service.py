@@ -162,7 +162,7 @@ class SQLAlchemyService(Capabilities):
             source=session,
             options=options,
             rules=self.field_rules,
-            syntax=Syntax.of(whitelist, operators or {}),
+            syntax=Syntax(whitelist, operators or {}),
             multi=self.multi,
             populate_paths=populate or {},
             writable_relations=writable_relations,

@@ -288,28 +288,16 @@ GROUPS: dict[str, Join] = {
 """The groups of conditions, by name."""
 
 
-@dataclass(frozen=True)
 class Syntax:
-    """The names that queries of a service may use."""
+    """The names that queries of a service may use.
 
-    operators: Mapping[str, Operator]
-    """The operators below a field, such as ``$gt``, by name."""
+    :param whitelist: The names besides those of every service.
+    :param own: The operators of the application.
+    :raises TypeError: The operators are not a mapping.
+    :raises ValueError: The whitelist has an unknown name.
+    """
 
-    groups: Collection[str]
-    """The groups of conditions, such as ``$or``."""
-
-    populates: bool
-    """``True`` if ``$populate`` is among the names."""
-
-    @classmethod
-    def of(cls, whitelist: Collection[str], own: Mapping[str, Operator]) -> t.Self:
-        """Return the names that a service understands.
-
-        :param whitelist: The names that queries may use besides those of every service.
-        :param own: The operators of the application.
-        :raises TypeError: The operators are not a mapping.
-        :raises ValueError: The whitelist has an unknown name.
-        """
+    def __init__(self, whitelist: Collection[str], own: Mapping[str, Operator]) -> None:
         if not isinstance(own, Mapping):
             raise TypeError(
                 "'operators' maps names to operators:"
@@ -324,5 +312,9 @@ class Syntax:
                 )
 
         listed = {n: each for n, each in ON_WHITELIST.items() if n in whitelist}
-        groups = frozenset({"$or", "$and", *GROUPS.keys() & whitelist})
-        return cls({**BUILT_IN, **listed, **own}, groups, POPULATE in whitelist)
+        self.operators = {**BUILT_IN, **listed, **own}
+        """The operators below a field, such as ``$gt``, by name."""
+        self.groups = frozenset({"$or", "$and", *GROUPS.keys() & whitelist})
+        """The groups of conditions, such as ``$or``."""
+        self.populates = POPULATE in whitelist
+        """``True`` if ``$populate`` is among the names."""

@@ -88,7 +88,7 @@ class Scope:
 
     def __iter__(self) -> Iterator[Field]:
         """Yield the stored fields that the caller reads."""
-        return iter(self._readable)
+        return iter(self.everything.selected)
 
     def __getitem__(self, name: str) -> Field:
         """Return a field that the caller reads.
@@ -125,7 +125,7 @@ class Scope:
         :raises BadRequest: A name is not a field.
         """
         if names is None:
-            return self._readable
+            return self.everything.selected
 
         listed = {name: self[name] for name in names}
         chosen = {field.name: field for field in self.fields.identifying} | listed
@@ -135,17 +135,14 @@ class Scope:
     @cached_property
     def everything(self) -> ResolvedQuery:
         """The query of all records and fields."""
-        return ResolvedQuery(self._readable)
+        stored = self.fields.stored.items()
+        readable = [field for name, field in stored if name in self.names]
+        return ResolvedQuery(tuple(readable))
 
     @cached_property
     def selection(self) -> Selection:
         """The columns of all fields."""
-        return Selection(self._readable)
-
-    @cached_property
-    def _readable(self) -> tuple[Field, ...]:
-        stored = self.fields.stored.items()
-        return tuple([field for name, field in stored if name in self.names])
+        return Selection(self.everything.selected)
 
 
 def _writable(fields: Fields) -> frozenset[str]:
