@@ -104,12 +104,14 @@ class Selection:
         """Return the statement of the columns of the fields, the links and the
         conditions.
         """
-        conditions = enumerate(self.conditions.values())
-        return sa.select(
-            *(field.selected for field in self.fields),
-            *(column for _, column in self.links),
-            *(_condition(model, *each) for each in conditions),
-        )
+        columns = [field.selected for field in self.fields]
+        columns += [column for _, column in self.links]
+
+        for index, query in enumerate(self.conditions.values()):
+            terms = conditions(query, model, prefix=_prefix(index), is_one=True)
+            columns.append(all_of(terms).label(f"records_shown_{index}"))
+
+        return sa.select(*columns)
 
     @cached_property
     def parameters(self) -> Mapping[str, t.Any]:
@@ -336,12 +338,6 @@ def id_parameters(id: Sequence[t.Any]) -> dict[str, t.Any]:
 @cache
 def _id_names(number: int) -> tuple[str, ...]:
     return tuple([f"{ID}_{index}" for index in range(number)])
-
-
-def _condition(model: t.Any, index: int, query: ResolvedQuery) -> t.Any:
-    """Return the column that is true if a record meets a condition."""
-    expression = all_of(conditions(query, model, prefix=_prefix(index), is_one=True))
-    return expression.label(f"records_shown_{index}")
 
 
 def _prefix(index: int) -> str:

@@ -33,11 +33,6 @@ class ResolvedComparison(t.NamedTuple):
     operator: Operator
     is_null: bool
 
-    @property
-    def is_bound(self) -> bool:
-        """``True`` if the SQL is the same for all values but null."""
-        return self.operator.is_bound and self.field.is_usual
-
 
 class ResolvedGroup(t.NamedTuple):
     """Conditions joined by ``$and``, ``$or``, ``$nor`` or ``$not``."""
@@ -140,7 +135,9 @@ class ResolvedQuery:
         paths = [each for each, _ in self.sort if isinstance(each, SortPath)]
         return (
             len(self.values) + len(self.sort) <= MAX_TERMS
-            and all([comparison.is_bound for comparison in self.comparisons])
+            and all(
+                [e.operator.is_bound and e.field.is_usual for e in self.comparisons]
+            )
             and not any([path.has_rules for path in paths])
         )
 
