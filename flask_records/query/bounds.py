@@ -73,9 +73,7 @@ class Bounds:
     """The number of characters of a name in a query or a form."""
 
     multi: int = 1000
-    """The number of records that one call creates, patches or removes, unless the
-    ``multi`` option of the service has its own.
-    """
+    """The number of records that one call creates, patches or removes."""
 
     def check_query(self, query: Mapping[str, t.Any]) -> None:
         """Refuse a query that is too large.
