@@ -248,10 +248,16 @@ def to_records_error(error: Exception, *, debug: bool = False) -> RecordsError:
     if isinstance(error, RecordsError):
         return error
 
-    if isinstance(error, HTTPException):
-        return _from_http_exception(error)
+    if not isinstance(error, HTTPException):
+        return GeneralError(str(error) if debug else "Internal server error")
 
-    return GeneralError(str(error) if debug else "Internal server error")
+    error_class = ERRORS.get(error.code or 500)
+    # Applications and extensions give objects, too, such as a lazy string.
+    message = None if error.description is None else str(error.description)
+    result = error_class(message) if error_class else ForeignError(error, message)
+    result.headers = dict(error.get_headers())
+    result.headers.pop("Content-Type", None)
+    return result
 
 
 def not_an_object(method: str) -> BadRequest:
@@ -266,16 +272,6 @@ def is_answer(error: Exception) -> bool:
         and not isinstance(error, RecordsError)
         and (error.response is not None or error.code is None or error.code < 400)
     )
-
-
-def _from_http_exception(error: HTTPException) -> RecordsError:
-    error_class = ERRORS.get(error.code or 500)
-    # Applications and extensions give objects, too, such as a lazy string.
-    message = None if error.description is None else str(error.description)
-    result = error_class(message) if error_class else ForeignError(error, message)
-    result.headers = dict(error.get_headers())
-    result.headers.pop("Content-Type", None)
-    return result
 
 
 def without_parameters(error: BaseException) -> BaseException:
