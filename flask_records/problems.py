@@ -9,9 +9,6 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping
 
-MAX_EXACT: t.Final = 2**53
-"""The number up to which all whole numbers are floats."""
-
 
 class Problem(str):
     """A problem of a field: a phrase that follows its name, such as ``is required``,
@@ -160,14 +157,8 @@ def no_queries(parameter: str) -> Problem:
 
 
 def out_of_range(minimum: int, maximum: int) -> Problem:
-    """Return the problem of a number that is not between two others. Those that are
-    not exact as floats are given as text.
-    """
-    limits = {
-        name: limit if abs(limit) <= MAX_EXACT else str(limit)
-        for name, limit in {"min": minimum, "max": maximum}.items()
-    }
-    return Problem("is out of range", "out_of_range", **limits)
+    """Return the problem of a number that is not between two others."""
+    return Problem("is out of range", "out_of_range", min=minimum, max=maximum)
 
 
 def no_choice(choices: Iterable[str]) -> Problem:

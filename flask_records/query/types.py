@@ -29,6 +29,9 @@ from .values import (
 EXACT: t.Final = Context(prec=3000)
 """The context of calculations that keep all digits."""
 
+MAX_EXACT: t.Final = 2**53
+"""The number up to which all whole numbers are floats."""
+
 DIALECTS: t.Final = "sqlalchemy.dialects."
 
 Make: t.TypeAlias = Callable[[t.Any, sa.Dialect | None], Conversion | None]
@@ -177,7 +180,7 @@ class ShortestDecimal(TypeDecorator[Decimal]):
 
 def _shortest_decimal(number: float) -> Decimal:
     # The decimal of a whole number would end in a zero.
-    is_short = number.is_integer() and abs(number) < problems.MAX_EXACT
+    is_short = number.is_integer() and abs(number) < MAX_EXACT
     return Decimal(int(number) if is_short else repr(number))
 
 
