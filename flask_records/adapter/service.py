@@ -255,10 +255,8 @@ class SQLAlchemyService(Capabilities):
         with Transaction(writes=False):
             model = served.on(served.database.reading().dialect)
 
-        paths, find_related = (
-            served.application_paths(model),
-            partial(meets_related, served),
-        )
+        paths = served.application_paths(model)
+        find_related = partial(meets_related, served)
         return Matching(served.syntax, paths, records, find_related)
 
     def deciding_names(self, names: Collection[str]) -> frozenset[str]:

@@ -136,7 +136,10 @@ class ResolvedQuery:
         return (
             len(self.values) + len(self.sort) <= MAX_TERMS
             and all(
-                [e.operator.is_bound and e.field.is_usual for e in self.comparisons]
+                [
+                    each.operator.is_bound and each.field.is_usual
+                    for each in self.comparisons
+                ]
             )
             and not any([path.has_rules for path in paths])
         )
