@@ -115,17 +115,20 @@ class AccessRules:
         reads = [method for method in READS if method in self._service.methods]
         queries = [self.allowed_to(method, user) for method in reads]
 
-        if not queries or None in queries:
+        queries = [query for query in queries if query is not NO_RECORD]
+
+        if readable is NO_RECORD or None in queries or not reads:
             return readable
 
-        allowed = {"$or": queries}
+        allowed = {"$or": queries} if queries else t.cast("Record", NO_RECORD)
         return allowed if readable is None else both(readable, allowed)
 
     def limit(self, context: HookContext) -> Record | None:
         """Limit a call of a client to the records that it may reach. Return the query
         that a new record has to meet, if there is one.
 
-        :raises Forbidden: The client may not call the method.
+        :raises Forbidden: The client may not call the method, or sees no record of an
+            object, which may not look at queries.
         """
         method, user = context.method, context.params.user
         allowed = self.allowed_to(method, user)
@@ -136,7 +139,15 @@ class AccessRules:
         if method == "create":
             return allowed
 
-        for condition in (self.readable_by(user), allowed):
+        readable, is_model = (
+            self.readable_by(user),
+            context.params._state.rules is not None,
+        )
+
+        if readable is NO_RECORD and not is_model:
+            raise Forbidden(f"You may not see records of '{context.path}'.")
+
+        for condition in (readable, allowed):
             if condition:
                 restrict(context.params, condition)
 
@@ -284,6 +295,10 @@ class Rights:
         :param rule: The name of the rule that returned it.
         :raises BadRequest: The query is not understood.
         """
+        # An object may not look at it.
+        if query is NO_RECORD:
+            return (False,) * len(self._records)
+
         key = key_of_query(query)
 
         if key not in self._results:

@@ -237,3 +237,44 @@ def test_events_are_for_those_who_may_find_or_get_the_record(tmp_path, allow, te
         notes.create([{"text": "A", "user_id": 1}, {"text": "B", "user_id": 2}])
 
         assert [record["text"] for _, record in ann.events()] == texts
+
+
+class Board:
+    """A service of plain objects that looks at no query."""
+
+    def find(self, params):
+        return [{"id": 1, "text": "A"}]
+
+    def get(self, id, params):
+        return {"id": 1, "text": "A"}
+
+    def create(self, data, params):
+        return {"id": 1, **data}
+
+    def remove(self, id, params):
+        raise AssertionError("Nobody may reach the record.")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"readable": is_bob},
+        {"allow": dict.fromkeys(["find", "get", "remove"], is_bob)},
+    ],
+)
+def test_object_shows_nothing_to_whom_a_rule_shows_no_record(tmp_path, options):
+    records = make_live_records()
+    board = records.add("board", Board(), **options)
+
+    with in_memory(records, tmp_path) as site, site.app.app_context():
+        site.register(BOB)
+        ann, bob = site.connect(realtime.ANN), site.connect(BOB)
+        board.create({"text": "A"})
+
+        assert [record["text"] for _, record in ann.events()] == []
+        assert [record["text"] for _, record in bob.events()] == ["A"]
+
+        calls = [("find", {}), ("get", "1", {}), ("remove", "1", {})]
+        refused = [ann.call(name, "board", *rest)[0]["code"] for name, *rest in calls]
+        assert refused == [403, 403, 403]
+        assert bob.call("get", "board", "1", {})[1]["text"] == "A"
