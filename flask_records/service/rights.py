@@ -139,12 +139,9 @@ class AccessRules:
         if method == "create":
             return allowed
 
-        readable, is_model = (
-            self.readable_by(user),
-            context.params._state.rules is not None,
-        )
+        readable = self.readable_by(user)
 
-        if readable is NO_RECORD and not is_model:
+        if readable is NO_RECORD and self._service.capabilities.model is None:
             raise Forbidden(f"You may not see records of '{context.path}'.")
 
         for condition in (readable, allowed):
