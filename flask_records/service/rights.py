@@ -115,12 +115,15 @@ class AccessRules:
         reads = [method for method in READS if method in self._service.methods]
         queries = [self.allowed_to(method, user) for method in reads]
 
-        queries = [query for query in queries if query is not NO_RECORD]
+        some = [query for query in queries if query is not NO_RECORD]
 
         if readable is NO_RECORD or None in queries or not reads:
             return readable
 
-        allowed = {"$or": queries} if queries else t.cast("Record", NO_RECORD)
+        if not some:
+            return t.cast("Record", NO_RECORD)
+
+        allowed = {"$or": some}
         return allowed if readable is None else both(readable, allowed)
 
     def limit(self, context: HookContext) -> Record | None:

@@ -260,6 +260,10 @@ class Board:
     [
         {"readable": is_bob},
         {"allow": dict.fromkeys(["find", "get", "remove"], is_bob)},
+        {
+            "allow": dict.fromkeys(["find", "get", "remove"], is_bob),
+            "readable": {"text": "A"},
+        },
     ],
 )
 def test_object_shows_nothing_to_whom_a_rule_shows_no_record(tmp_path, options):
