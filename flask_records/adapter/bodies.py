@@ -165,11 +165,13 @@ class Bodies:
             try:
                 check(value)
             except ValueError as error:
+                is_relation = name in self._relations
+
                 # Hooks turn a file into a value of its field.
-                if isinstance(value, FileStorage):
+                if isinstance(value, FileStorage) and not is_relation:
                     continue
 
-                if name in self._relations or name in scope.writable:
+                if is_relation or name in scope.writable:
                     problems[name] = Problem.of(error)
                 elif name in scope.names:
                     problems[name] = READ_ONLY
