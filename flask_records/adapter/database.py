@@ -288,9 +288,10 @@ class Writing:
         if engine is None or self._joined.in_use is not None:
             return self.rows(plan, bodies)
 
+        join_alone = partial(JoinedConnection, engine)
+        joined = Transaction.current().join(engine, join_alone)
+
         with translated(plan.query, self.scope, bodies, self.client_fields):
-            join_alone = partial(JoinedConnection, engine)
-            joined = Transaction.current().join(engine, join_alone)
             return _rows(joined.connection, plan)
 
     def rows(self, plan: Plan, bodies: Sequence[Record] | None = None) -> Rows:

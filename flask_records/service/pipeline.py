@@ -94,7 +94,8 @@ class Pipeline:
         schemas = service.schemas.get(method)
         before = _hooks_of(method, self._all.before, service.before)
         after = _hooks_of(method, service.after, self._all.after)
-        context.params._state.is_alone = self._is_alone(method, [*before, *after])
+        has_hooks = bool(before or after)
+        context.params._state.is_alone = not has_hooks and self._is_alone(method)
         self._validate(context, schemas, has_hooks=bool(before))
         created_if = self._run_before(context, before)
         is_missing = context.result is NO_RESULT
@@ -118,14 +119,15 @@ class Pipeline:
 
         self._sender.send_result(context)
 
-    def _is_alone(self, method: str, hooks: Sequence[Callable[..., t.Any]]) -> bool:
-        """Return ``True`` if nothing but the adapter's method happens in a
-        transaction.
+    def _is_alone(self, method: str) -> bool:
+        """Return ``True`` if a method without hooks writes, and nothing else happens in
+        its transaction.
         """
         service = self._service
         is_checked = method == "create" and method in service.rules.allow
         return (
-            not (hooks or is_checked)
+            method not in READS
+            and not is_checked
             and service.capabilities.is_own(method)
             and Transaction.current().is_outermost
         )
