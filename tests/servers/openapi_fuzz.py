@@ -8,6 +8,7 @@ not in the document, or if the time was too short for each operation.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,8 @@ from pathlib import Path
 
 from ..databases import new_database
 from ..processes import environment, gunicorn, ROOT
+
+HOOKS = str(Path(__file__).with_name("openapi_hooks.py"))
 
 USER = {"email": "fuzz@example.com", "password": "correct horse battery"}
 
@@ -60,6 +63,7 @@ def main(database_url, seconds=SECONDS):
                 + ["--generation-database", "none"],
                 check=False,
                 cwd=folder,
+                env={**os.environ, "SCHEMATHESIS_HOOKS": HOOKS},
                 timeout=seconds + START,
             ).returncode
 
