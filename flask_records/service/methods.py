@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from ..context import HookContext, Params
+from ..context import Params
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..pagination import Page
     from ..typing import AnyParams, Id, Record
-    from .pipeline import Pipeline
-    from .service import Service
 
 
 class Methods:
     """The methods of a service. Each takes the params of the call last, or a mapping
     that is their query.
     """
+
+    _call: Callable[..., t.Any]
 
     def find(
         self, params: AnyParams = None, *, lock: bool = False
@@ -87,60 +89,12 @@ class Methods:
         """
         return self._call(method, params, None, data)
 
-    def _call(
-        self, method: str, params: AnyParams, id: Id = None, data: t.Any = None
-    ) -> t.Any:
-        raise NotImplementedError
 
+class BoundMethods(Methods):
+    """The methods of a service whose calls a function makes.
 
-@dataclass(frozen=True)
-class BareMethods(Methods):
-    """The methods of a service without hooks and events."""
-
-    service: Service
-    """The service."""
-
-    pipeline: Pipeline
-    """The pipeline of its calls."""
-
-    def _call(
-        self, method: str, params: AnyParams, id: Id = None, data: t.Any = None
-    ) -> t.Any:
-        context = HookContext(self.service, method, Params.of(params), id, data)
-        self.pipeline.run_bare(context)
-        return self.service.result_of(context)
-
-
-@dataclass(frozen=True)
-class Caller(Methods):
-    """The methods of a service as a caller may use them. Access, limits and rules are
-    those of the caller, and results have what the caller may see.
+    :param call: Makes a call, and returns its result.
     """
 
-    service: Service
-    """The service."""
-
-    params: Params
-    """The params of a call of the caller. Its query, route and extra do not count."""
-
-    paginate: bool = True
-    """``True`` for pages if the service has pages, ``False`` for a list."""
-
-    is_counted: bool = True
-    """``False`` for parts of a call, which no limit counts."""
-
-    def _call(
-        self, method: str, params: AnyParams, id: Id = None, data: t.Any = None
-    ) -> t.Any:
-        asked = Params.of(params)
-        params = replace(
-            self.params,
-            query=asked.query,
-            route={},
-            extra={},
-            paginate=self.paginate,
-            lock=asked.lock,
-        )
-        context = HookContext(self.service, method, params, id, data)
-        self.service.check_access(context, is_counted=self.is_counted)
-        return self.service.result_of(self.service.call(context))
+    def __init__(self, call: Callable[..., t.Any]) -> None:
+        self._call = call

@@ -13,7 +13,7 @@ from ..names import EVENTS, METHODS, READS
 from ..settings import names_of
 from ..signals import CallSignals
 from .events import EventSender, Transports
-from .methods import BareMethods, Caller, Methods
+from .methods import BoundMethods, Methods
 from .pipeline import Pipeline
 from .results import private
 from .rights import AccessRules, NO_FIELDS
@@ -106,7 +106,7 @@ class Service(Methods, CallSignals):
         super().__init__(all_methods, (*EVENTS.values(), *self.custom_events))
         self._sender = EventSender(self, signals.events, transports)
         self._pipeline = Pipeline(self, signals, self._sender)
-        bare = BareMethods(self, self._pipeline)
+        bare = BoundMethods(self._call_bare)
         # These skip hooks and events.
         self._find, self._get, self._create = bare.find, bare.get, bare.create
         self._update, self._patch, self._remove = bare.update, bare.patch, bare.remove
@@ -116,7 +116,7 @@ class Service(Methods, CallSignals):
 
     def as_caller(
         self, params: Params, *, paginate: bool = True, is_counted: bool = True
-    ) -> Caller:
+    ) -> Methods:
         """Return the methods of this service as the caller of another call may use
         them: with the access, the limits, the rules and the view that it has there. For
         a call in Python, they are those of Python.
@@ -125,7 +125,18 @@ class Service(Methods, CallSignals):
         :param paginate: ``False`` for a list instead of a page.
         :param is_counted: ``False`` for parts of the other call, which no limit counts.
         """
-        return Caller(self, params, paginate, is_counted)
+
+        def call(
+            method: str, asked: AnyParams, id: Id = None, data: t.Any = None
+        ) -> t.Any:
+            asked = Params.of(asked)
+            own = replace(params, query=asked.query, lock=asked.lock, paginate=paginate)
+            own.route, own.extra = {}, {}
+            context = HookContext(self, method, own, id, data)
+            self.check_access(context, is_counted=is_counted)
+            return self.result_of(self.call(context))
+
+        return BoundMethods(call)
 
     def statement(self, params: AnyParams = None) -> sa.Select[t.Any]:
         """Return the ``select`` of SQLAlchemy for the records of a model that a find of
@@ -250,3 +261,10 @@ class Service(Methods, CallSignals):
         context = HookContext(self, method, Params.of(params), id, data)
         self.check_access(context)
         return self.result_of(self._pipeline.run(context))
+
+    def _call_bare(
+        self, method: str, params: AnyParams, id: Id = None, data: t.Any = None
+    ) -> t.Any:
+        context = HookContext(self, method, Params.of(params), id, data)
+        self._pipeline.run_bare(context)
+        return self.result_of(context)
