@@ -10,13 +10,16 @@ from urllib.parse import unquote
 
 from ..errors import BadRequest
 from ..problems import too_deep
-from ..query.bounds import current_bounds, shortened
+from ..query.bounds import shortened
 
 ARRAY_LIMIT: t.Final = 20
 """The number of items beyond which a list becomes a mapping of indices."""
 
 DEPTH_LIMIT: t.Final = 20
 """The maximum number of brackets of a name."""
+
+NAME_LENGTH: t.Final = 1000
+"""The maximum number of characters of a name."""
 
 PARAMETER_LIMIT: t.Final = 1000
 """The maximum number of parameters of a query string."""
@@ -129,14 +132,14 @@ def parse_pairs(
     :param pairs: The names, each with a text or a file.
     :raises BadRequest: Names nest too deep, or one is too long, or empty.
     """
-    root, bounds = Node(), current_bounds()
+    root = Node()
 
     for name, value in pairs:
         if not name:
             raise BadRequest("A value has no name.")
 
-        if len(name) > bounds.name_length:
-            raise bounds.long_name()
+        if len(name) > NAME_LENGTH:
+            raise BadRequest(f"A name has more than {NAME_LENGTH} characters.")
 
         node, (outer, last) = root, _steps(name)
 

@@ -69,19 +69,15 @@ class Bounds:
     is in a name.
     """
 
-    name_length: int = 1000
-    """The number of characters of a name in a query or a form."""
-
     multi: int = 1000
     """The number of records that one call creates, patches or removes."""
 
     def check_query(self, query: Mapping[str, t.Any]) -> None:
         """Refuse a query that is too large.
 
-        :raises BadRequest: It has too many conditions, paths, scans or list items, or a
-            name that is too long.
+        :raises BadRequest: It has too many conditions, paths, scans or list items.
         """
-        conditions, scans, items, longest = 0, 0, 0, 0
+        conditions, scans, items = 0, 0, 0
         populated = query.get(POPULATE)
         listed = populated if isinstance(populated, CONTAINERS) else [populated]
         paths = sum([name.count(".") for name in listed if isinstance(name, str)])
@@ -100,11 +96,7 @@ class Bounds:
                 # What is nested below a name is counted instead of it.
                 conditions += len(part) - len(nested)
                 scans += len(SCANS.intersection(part))
-                longest = max(longest, *map(len, part), 0)
                 paths += sum([name.count(".") for name in part if name[:1] != "$"])
-
-        if longest > self.name_length:
-            raise self.long_name()
 
         for number, limit, things in (
             (items, self.list_items, "list items"),
@@ -114,10 +106,6 @@ class Bounds:
         ):
             if number > limit:
                 raise BadRequest(f"The query has more than {limit} {things}.")
-
-    def long_name(self) -> BadRequest:
-        """Return the error for a name that is too long."""
-        return BadRequest(f"A name has more than {self.name_length} characters.")
 
 
 def is_indexed(value: Mapping[t.Any, t.Any]) -> bool:

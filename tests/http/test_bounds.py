@@ -59,7 +59,7 @@ def ask():
         {**conditions(99), "a": {str(n): n for n in range(1000)}},
         {"$or": [{"a": n} for n in range(50)]},
         {"$select": ["a"] * 1000},
-        {"a" * 1000: 1},
+        {"a" * 10_000: 1},
     ],
     ids=lambda query: str(query)[:30],
 )
@@ -82,8 +82,6 @@ def test_query_within_the_bounds_is_read(ask, query):
         ({"a": {"$in": {str(n): n for n in range(1001)}}}, LONG),
         ({"a": [1] * 600, "b": [1] * 600}, LONG),
         ({"$select": ["a"] * 1001}, LONG),
-        ({"a" * 1001: 1}, NAME),
-        ({"$or": [{"a": {"$" * 1001: 1}}]}, NAME),
     ],
     ids=lambda value: str(value)[:30],
 )
@@ -106,7 +104,6 @@ def test_each_application_has_its_own_bounds(ask):
         ({"multi": 0}, r"RECORDS_BOUNDS\['multi'\] must be a positive integer, not 0"),
         ({"multi": True}, "must be a positive integer, not True"),
         ({"list_items": "5"}, "must be a positive integer, not '5'"),
-        ({"name_length": None}, "must be a positive integer, not None"),
         ([1], r"RECORDS_BOUNDS must be a mapping such as .*, not \[1\]"),
     ],
 )
@@ -209,7 +206,7 @@ def socket(tmp_path):
         ({"$or": [{}] * 150_000}, LONG),
         ({"$or": [{}] * 1000}, MANY),
         ({"rank": {"$in": list(range(1001))}}, LONG),
-        ({"x" * 900_000: 1}, NAME),
+        ({"x" * 900_000: 1}, f"'{'x' * 100}...' is not a field."),
         ({f"field{n}": {"$gt": n} for n in range(30_000)}, MANY),
     ],
 )
