@@ -73,7 +73,8 @@ class PlanCache:
 
         if selection is not None:
             parameters.update(selection.parameters)
-            key, is_cached = (key, selection.key), is_cached and selection.has_shape
+            key = key, selection.key
+            is_cached = is_cached and selection.shown_if.has_shape
 
         if not is_cached:
             return Plan(build(), parameters, NO_CACHE, query)

@@ -12,7 +12,7 @@ from sqlalchemy import orm
 
 from .operators import all_of
 from .plan_cache import Plan, PlanCache
-from .where import conditions
+from .where import conditions, ResolvedGroup, ResolvedQuery
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -22,7 +22,7 @@ if t.TYPE_CHECKING:
     from .fields import Fields
     from .groups import GroupColumn, Groups
     from .values import Cast
-    from .where import ResolvedQuery, SortPath
+    from .where import SortPath
 
     Select: t.TypeAlias = sa.Select[t.Any]
 
@@ -31,6 +31,7 @@ ID: t.Final = "records_id"
 KEYS: t.Final = "records_keys"
 LIMIT: t.Final = "records_limit"
 SKIP: t.Final = "records_skip"
+SHOWN: t.Final = "records_shown_"
 
 PARAMETERS: t.Final[Mapping[str, t.Any]] = {
     name: sa.bindparam(name, type_=sa.BigInteger()) for name in (LIMIT, SKIP)
@@ -92,13 +93,14 @@ class Selection:
     def key(self) -> Hashable:
         """The key of the columns in a cache."""
         names = tuple([name for name, _ in self.links])
-        terms = tuple([query.terms for query in self.conditions.values()])
-        return self.fields, names, terms
+        return self.fields, names, self.shown_if.terms
 
     @cached_property
-    def has_shape(self) -> bool:
-        """``True`` if the columns depend on no values in the conditions."""
-        return all([query.has_shape for query in self.conditions.values()])
+    def shown_if(self) -> ResolvedQuery:
+        """A query with a term for each of the conditions."""
+        queries = self.conditions.values()
+        terms = tuple([ResolvedGroup("$and", query.terms) for query in queries])
+        return ResolvedQuery((), terms, [v for query in queries for v in query.values])
 
     def of(self, model: t.Any) -> Select:
         """Return the statement of the columns of the fields, the links and the
@@ -106,21 +108,14 @@ class Selection:
         """
         columns = [field.selected for field in self.fields]
         columns += [column for _, column in self.links]
-
-        for index, query in enumerate(self.conditions.values()):
-            terms = conditions(query, model, prefix=_prefix(index), is_one=True)
-            columns.append(all_of(terms).label(f"records_shown_{index}"))
-
+        shown = conditions(self.shown_if, model, prefix=SHOWN, is_one=True)
+        columns += [each.label(f"{SHOWN}{i}") for i, each in enumerate(shown)]
         return sa.select(*columns)
 
     @cached_property
     def parameters(self) -> Mapping[str, t.Any]:
         """The values in the conditions, by the names of their parameters."""
-        return {
-            name: value
-            for index, query in enumerate(self.conditions.values())
-            for name, value in query.parameters(_prefix(index)).items()
-        }
+        return self.shown_if.parameters(SHOWN)
 
 
 class Plans:
@@ -338,8 +333,3 @@ def id_parameters(id: Sequence[t.Any]) -> dict[str, t.Any]:
 @cache
 def _id_names(number: int) -> tuple[str, ...]:
     return tuple([f"{ID}_{index}" for index in range(number)])
-
-
-def _prefix(index: int) -> str:
-    """Return the beginning of the names of the parameters of a condition."""
-    return f"records_shown_{index}_"
