@@ -61,13 +61,6 @@ class SortPath(t.NamedTuple):
     """The field, or the path from there."""
 
     @property
-    def has_rules(self) -> bool:
-        """``True`` if the SQL has values of rules for the caller."""
-        target = self.target
-        is_further = isinstance(target, SortPath) and target.has_rules
-        return bool(self.rule.terms) or is_further
-
-    @property
     def column(self) -> t.Any:
         """The expression that is sorted by."""
         return self.at(self.relationship.parent.class_)
@@ -132,16 +125,12 @@ class ResolvedQuery:
         """``True`` if queries that differ in their values only have the same statement,
         so that it is built once for all of them.
         """
-        paths = [each for each, _ in self.sort if isinstance(each, SortPath)]
+        compared = self.comparisons
         return (
             len(self.values) + len(self.sort) <= MAX_TERMS
-            and all(
-                [
-                    each.operator.is_bound and each.field.is_usual
-                    for each in self.comparisons
-                ]
-            )
-            and not any([path.has_rules for path in paths])
+            and all([e.operator.is_bound and e.field.is_usual for e in compared])
+            # The SQL of a path may have values of rules for the caller.
+            and not any([isinstance(each, SortPath) for each, _ in self.sort])
         )
 
     def parameters(self, prefix: str = PREFIX) -> Mapping[str, t.Any]:
