@@ -128,10 +128,12 @@ class Field:
         try:
             return cast(conversion, read)
         except ValueError as error:
-            raise BadRequest(
-                f"'{self.name}' can't be {shown(value)}, which {error}.",
-                errors={self.name: Problem.of(error)},
-            ) from error
+            raise self.unfit(value, Problem.of(error)) from error
+
+    def unfit(self, value: t.Any, problem: Problem) -> BadRequest:
+        """Return the error for a value of a query."""
+        text = f"'{self.name}' can't be {shown(value)}, which {problem}."
+        return BadRequest(text, errors={self.name: problem})
 
     @cached_property
     def stored(self) -> Cast:

@@ -7,10 +7,8 @@ import typing as t
 from collections.abc import Mapping
 
 from .. import problems
-from ..errors import BadRequest
-from ..problems import Problem
 from .bounds import is_indexed, refused
-from .field import Field, shown
+from .field import Field
 
 MAX_TEXT: t.Final = 200
 """The longest text or pattern that a database looks for at each place of a text."""
@@ -52,7 +50,7 @@ def pair(field: Field, value: t.Any) -> list[t.Any]:
     values = many(field, value)
 
     if len(values) != 2 or any(each is None for each in values):
-        raise _wrong(field, value, problems.NO_PAIR)
+        raise field.unfit(value, problems.NO_PAIR)
 
     return values
 
@@ -63,10 +61,10 @@ def text(field: Field, value: t.Any) -> str:
         raise refused(field.name, problems.NO_TEXT)
 
     if not isinstance(value, str):
-        raise _wrong(field, value, problems.NO_TEXT)
+        raise field.unfit(value, problems.NO_TEXT)
 
     if len(value) > MAX_TEXT:
-        raise _wrong(field, value, problems.too_long(MAX_TEXT, "characters"))
+        raise field.unfit(value, problems.too_long(MAX_TEXT, "characters"))
 
     return t.cast(str, field.compared(value))
 
@@ -84,7 +82,7 @@ def pattern(field: Field, value: t.Any) -> str:
     try:
         re.compile(expression)
     except (re.error, RecursionError, OverflowError):
-        raise _wrong(field, value, problems.NO_PATTERN) from None
+        raise field.unfit(value, problems.NO_PATTERN) from None
 
     return expression
 
@@ -92,13 +90,6 @@ def pattern(field: Field, value: t.Any) -> str:
 def flag(field: Field, value: t.Any) -> bool:
     """Read ``true`` or ``false``, whatever the field holds."""
     if not isinstance(value, (str, bool)) or value not in FLAGS:
-        raise _wrong(field, value, problems.NO_BOOLEAN)
+        raise field.unfit(value, problems.NO_BOOLEAN)
 
     return FLAGS[value]
-
-
-def _wrong(field: Field, value: t.Any, why: Problem) -> BadRequest:
-    return BadRequest(
-        f"'{field.name}' can't be compared with {shown(value)}, which {why}.",
-        errors={field.name: why},
-    )

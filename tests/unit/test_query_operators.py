@@ -27,18 +27,17 @@ def condition(field, operator, value, dialect="postgresql"):
         (
             "$between",
             ["5"],
-            "'age' can't be compared with '['5']', which is not a list of two values.",
+            "'age' can't be '['5']', which is not a list of two values.",
         ),
         (
             "$between",
             ["5", "null"],
-            "'age' can't be compared with '['5', 'null']', which is not a list of two"
-            " values.",
+            "'age' can't be '['5', 'null']', which is not a list of two values.",
         ),
         (
             "$null",
             "1",
-            "'age' can't be compared with '1', which is neither true nor false.",
+            "'age' can't be '1', which is neither true nor false.",
         ),
         ("$like", "5", "'age' is not text."),
         ("$search", "5", "'age' is not text."),
