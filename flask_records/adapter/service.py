@@ -25,8 +25,6 @@ from .sessions import add_session, session_of_app
 from .writing import Multi
 
 if t.TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import sqlalchemy as sa
     from flask import Flask
 
@@ -245,11 +243,8 @@ class SQLAlchemyService(Capabilities):
         check_secrets(self.served, app, methods)
         add_session(app, self.served.source)
 
-    def matching(self, records: Sequence[t.Any]) -> Matching:
-        """Return an object that decides which of some records meet queries.
-
-        :param records: The records, typed or as they are in JSON.
-        """
+    def matching(self) -> Matching:
+        """Return an object that decides which records meet queries."""
         served = self.served
 
         with Transaction(writes=False):
@@ -257,7 +252,7 @@ class SQLAlchemyService(Capabilities):
 
         paths = served.application_paths(model)
         find_related = partial(meets_related, served)
-        return Matching(served.syntax, paths, records, find_related)
+        return Matching(served.syntax, paths, find_related)
 
     def deciding_names(self, names: Collection[str]) -> frozenset[str]:
         """Return the names of the fields that conditions depend on: those of the

@@ -19,7 +19,7 @@ from .where import (
 )
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from ..adapter.call_paths import CallPaths
     from ..typing import Record
@@ -37,7 +37,9 @@ if t.TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Matching:
-    """Decides which of some records meet queries, without asking the database."""
+    """Decides which records, typed or in JSON, meet queries, without asking the
+    database.
+    """
 
     syntax: Syntax
     """The names that queries may use."""
@@ -45,25 +47,22 @@ class Matching:
     paths: CallPaths
     """The model as the application sees it."""
 
-    records: Sequence[t.Any]
-    """The records, typed or as they are in JSON."""
-
     find_related: FindRelated
     """Returns ``True`` if the one record at the end of a relationship meets a query,
     for a record that may have been removed, and ``None`` if that is unknown.
     """
 
-    def test(self, query: Record) -> Callable[[int], bool | None]:
-        """Return a function of the index of a record that returns ``True`` if the
-        record meets a query, or ``None`` if only the database can tell: a field is not
-        in the record or has a type of its own, or an operator is not a built-in one.
+    def test(self, query: Record) -> Test:
+        """Return a function that returns ``True`` if a record meets a query, or
+        ``None`` if only the database can tell: a field is not in the record or has a
+        type of its own, or an operator is not a built-in one.
 
         :raises BadRequest: The query is not understood.
         """
         resolved = resolve(query, self.syntax, self.paths)
         values = iter(resolved.values)
         tests = [self._test(term, values) for term in resolved.terms]
-        return lambda index: every(test(self.records[index]) for test in tests)
+        return lambda record: every(test(record) for test in tests)
 
     def _test(self, term: Term, values: Iterator[t.Any]) -> Test:
         if isinstance(term, ResolvedPath):

@@ -27,6 +27,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from ..context import HookContext
+    from ..query.matching import Test
     from ..typing import Record, Rule, RuleFunction
     from .service import Service
 
@@ -246,7 +247,7 @@ class Rights:
         self._users: dict[t.Any, Visibility] = {}
         self._visibilities: dict[tuple[t.Any, ...], Visibility] = {}
         self._results: dict[Hashable, tuple[bool, ...]] = {}
-        self._matching = service.capabilities.matching(records)
+        self._matching = service.capabilities.matching()
 
     def of(self, login: Params | None) -> Visibility:
         """Return what a user may see of the records, or anonymous clients may. It is
@@ -302,10 +303,8 @@ class Rights:
         key = key_of_query(query)
 
         if key not in self._results:
-            matching = self._matching
-            test = matching.test(query) if matching else lambda index: None
-            indices = range(len(self._records))
-            results = [self._is_met(rule, query, test, index) for index in indices]
+            test = self._matching.test(query) if self._matching else lambda record: None
+            results = [self._is_met(rule, query, test, each) for each in self._records]
             self._results[key] = tuple(results)
 
         return self._results[key]
@@ -320,12 +319,10 @@ class Rights:
             self._fail("readable", error)
             return (False,) * number
 
-    def _is_met(
-        self, rule: str, query: Record, test: Callable[[int], bool | None], index: int
-    ) -> bool:
+    def _is_met(self, rule: str, query: Record, test: Test, record: t.Any) -> bool:
         try:
-            result = test(index)
-            return self._is_found(query, index) if result is None else result
+            result = test(record)
+            return self._is_found(query, record) if result is None else result
         except RecordsError as error:
             self._raise_outage(error)
         except Exception as error:
@@ -333,9 +330,9 @@ class Rights:
 
         return False
 
-    def _is_found(self, query: Record, index: int) -> bool:
+    def _is_found(self, query: Record, record: t.Any) -> bool:
         """Return ``True`` if the database has the record, and it meets a query."""
-        record, name = self._records[index], self._service.capabilities.id
+        name = self._service.capabilities.id
 
         if not isinstance(record, dict) or name not in record:
             return False

@@ -11,7 +11,7 @@ from ..query.rules import FieldRules, NO_RULES
 from ..settings import names_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping
 
     from flask import Flask
 
@@ -91,7 +91,7 @@ class Capabilities:
         """
         return lambda body: {}
 
-    def matching(self, records: Sequence[t.Any]) -> Matching | None:
+    def matching(self) -> Matching | None:
         """Return what decides which records, stored or in JSON, meet a query."""
         return None
 

@@ -84,8 +84,8 @@ class Column:
     def matches(self, records, query):
         """Return what the matcher tells of each record."""
         with self.app.app_context():
-            test = self.service.target.matching(records).test(query)
-            return [test(index) for index in range(len(records))]
+            test = self.service.target.matching().test(query)
+            return [test(record) for record in records]
 
     @cached_property
     def schema(self):

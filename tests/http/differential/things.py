@@ -187,8 +187,8 @@ class World:
     def matches(self, records, query):
         """Return what the matcher tells of each record."""
         with self.app.app_context():
-            test = self.service.target.matching(records).test(query)
-            return [test(index) for index in range(len(records))]
+            test = self.service.target.matching().test(query)
+            return [test(record) for record in records]
 
     def find(self, query):
         """Return what a call in Python gives, as it is in JSON."""
