@@ -57,7 +57,12 @@ class Pipeline:
         token = call_stack.set(context)
 
         try:
-            self._run_or_fail(context, is_final=is_final)
+            try:
+                with Transaction(writes=context.method not in READS, is_final=is_final):
+                    self._run(context)
+            except Exception as error:
+                self._fail(context, error, is_final=is_final)
+
             self._cut(context)
         finally:
             call_stack.reset(token)
@@ -81,22 +86,23 @@ class Pipeline:
 
         self._cut(context)
 
-    def _run_or_fail(self, context: HookContext, *, is_final: bool) -> None:
-        try:
-            with Transaction(writes=context.method not in READS, is_final=is_final):
-                self._run(context)
-        except Exception as error:
-            self._fail(context, error, is_final=is_final)
-
     def _run(self, context: HookContext) -> None:
         method, service = context.method, self._service
         self._check(context)
         schemas = service.schemas.get(method)
         before = _hooks_of(method, self._all.before, service.before)
         after = _hooks_of(method, service.after, self._all.after)
-        has_hooks = bool(before or after)
-        context.params._state.is_alone = not has_hooks and self._is_alone(method)
-        self._validate(context, schemas, has_hooks=bool(before))
+        hooks = (*before, *after)
+        context.params._state.is_alone = not hooks and self._is_alone(method)
+
+        if schemas is not None:
+            schemas.check_query(context)
+            schemas.check_data(context)
+
+        # A schema says itself which values hooks meet.
+        if before and (schemas is None or schemas.data is None):
+            check_types(context)
+
         created_if = self._run_before(context, before)
         is_missing = context.result is NO_RESULT
         has_receivers = method in EVENTS and service.has_events
@@ -161,19 +167,6 @@ class Pipeline:
         if params.provider is not None and context.data is not None:
             state.client_fields = names_of_bodies(context.data)
 
-    def _validate(
-        self, context: HookContext, schemas: MethodSchemas | None, *, has_hooks: bool
-    ) -> None:
-        if schemas is not None:
-            schemas.check_query(context)
-            schemas.check_data(context)
-
-        # A schema says itself which values hooks meet.
-        has_schema = schemas is not None and schemas.data is not None
-
-        if has_hooks and not has_schema and context.params.provider is not None:
-            check_types(context)
-
     def _run_before(
         self, context: HookContext, hooks: Sequence[Callable[..., t.Any]]
     ) -> Record | None:
@@ -208,24 +201,18 @@ class Pipeline:
     ) -> t.Any:
         """Return the result of the method as hooks get it."""
         service, method = self._service, context.method
-        result = self._call_target(context, schemas)
-        is_python = context.params.provider is None
-
-        if self._service.capabilities.is_own(method):
-            return private(service, result) if is_python else result
-
-        result = self._as_records(context, result)
-        is_private = is_python or method in METHODS
-        return private(service, result) if is_private else result
-
-    def _call_target(
-        self, context: HookContext, schemas: MethodSchemas | None
-    ) -> t.Any:
         # Tests of an application may replace a method once the service is added.
-        method = getattr(self._service.target, context.method)
-        names = (*method_named(context.method).arguments, "params")
-        result = call(method, *[getattr(context, name) for name in names])
-        return schemas.checked_result(context, result) if schemas else result
+        function = getattr(service.target, method)
+        names = (*method_named(method).arguments, "params")
+        result = call(function, *[getattr(context, name) for name in names])
+        result = schemas.checked_result(context, result) if schemas else result
+        is_private = context.params.provider is None
+
+        if not service.capabilities.is_own(method):
+            result = self._as_records(context, result)
+            is_private = is_private or method in METHODS
+
+        return private(service, result) if is_private else result
 
     def _fail(self, context: HookContext, error: Exception, *, is_final: bool) -> None:
         if is_answer(error):

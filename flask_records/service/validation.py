@@ -128,7 +128,9 @@ def check_types(context: HookContext) -> None:
 
     :raises BadRequest: There is one, or a body is not an object.
     """
-    if context.method in BODIES and context.data is not None:
+    is_client = context.params.provider is not None
+
+    if is_client and context.method in BODIES and context.data is not None:
         find_problems = _check_of(context)
         _each_body(context, lambda body: (body, find_problems(body)))
 
