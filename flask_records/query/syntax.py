@@ -23,6 +23,7 @@ from .operators import (
     Operator,
     PAGING,
     POPULATE,
+    SELECT,
 )
 from .readers import items_of
 from .where import (
@@ -63,11 +64,11 @@ def resolve(query: _Raw, syntax: Syntax, paths: CallPaths) -> ResolvedQuery:
         return paths.scope.everything
 
     parsed = _Conditions(syntax, paths, [])
-    sort = _sort(paths, query.get("$sort"))
+    sort, select = _sort(paths, query.get("$sort")), query.get(SELECT)
     paging = (*PAGING, POPULATE) if syntax.populates else PAGING
     terms = parsed.all_of(query, paging, 0)
     return ResolvedQuery(
-        paths.scope.selected(selected_names(query.get("$select"))),
+        paths.scope.selected(None if select is None else names_listed(SELECT, select)),
         terms,
         parsed.values,
         sort,
@@ -276,14 +277,6 @@ def is_descending(name: str, way: t.Any) -> bool:
         raise refused(name, problems.BAD_ORDER)
 
     return DIRECTIONS[way]
-
-
-def selected_names(value: t.Any) -> tuple[str, ...] | None:
-    """Return the names that the value of ``$select`` lists, or ``None`` without one.
-
-    :raises BadRequest: It is no list of names.
-    """
-    return None if value is None else names_listed("$select", value)
 
 
 def names_listed(name: str, value: t.Any) -> tuple[str, ...]:

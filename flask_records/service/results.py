@@ -9,7 +9,8 @@ from copy import copy, deepcopy
 
 from ..globals import current_records
 from ..pagination import Page, with_records
-from ..query.syntax import selected_names
+from ..query.operators import SELECT
+from ..query.syntax import names_listed
 from ..typing import PLAIN_TYPES
 from .rights import NO_FIELDS, Rights
 
@@ -303,19 +304,17 @@ def shows_itself(class_: t.Any) -> bool:
 
 def _unselected(service: Service, context: HookContext) -> frozenset[str]:
     """Return the names of the service's fields that a query does not select."""
-    scope, select = service.capabilities.scope_for(None), "$select"
+    scope, names = (
+        service.capabilities.scope_for(None),
+        context.params.query.get(SELECT),
+    )
 
-    if (
-        scope is None
-        or select not in context.params.query
-        or context.method in service.custom_methods
-    ):
+    if scope is None or names is None or context.method in service.custom_methods:
         return NO_FIELDS
 
-    names = selected_names(context.params.query[select])
     fields = scope.fields
     kept = {fields.id.name, *[each.name for each in fields.identifying]}
-    return NO_FIELDS if names is None else fields.names - kept - {*names}
+    return fields.names - kept.union(names_listed(SELECT, names))
 
 
 def without(record: t.Any, names: AbstractSet[str]) -> t.Any:
