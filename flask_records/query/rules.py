@@ -24,6 +24,8 @@ GROUPS: t.Final = ("$and", "$or")
 NO_RECORD: t.Final[Mapping[str, t.Any]] = {"$or": []}
 """The condition that no record meets."""
 
+RULE: t.Final = "The rule of '{name}' in '{option}'"
+
 WRONG_ANSWER: t.Final = """\
 {rule} returned {answer}. Return True for all records, False for none, or a query, \
 such as {{"userId": user["id"]}}.\
@@ -110,18 +112,20 @@ class FieldRules:
     def __bool__(self) -> bool:
         return bool(self.visible or self.writable)
 
-    def shown_if(self, user: t.Any) -> dict[str, Record]:
-        """Return the queries of the records in which a user sees a field, by the name
-        of the field, but for those that the user sees in all. Each rule is called once.
+    def conditions(
+        self, option: t.Literal["visible", "writable"], user: t.Any
+    ) -> dict[str, Record]:
+        """Return the queries of the records in which a user sees or writes a field, by
+        the name of the field, but for those of all records. Each rule is called once.
 
         :param user: The user, or ``None``.
         :raises TypeError: A rule returns something else.
         """
-        return _conditions("visible", self.visible, user)
-
-    def written_if(self, user: t.Any) -> dict[str, Record]:
-        """Return the queries of the records to which a user writes a field alike."""
-        return _conditions("writable", self.writable, user)
+        conditions = {
+            name: condition_of(rule(user), RULE.format(name=name, option=option))
+            for name, rule in getattr(self, option).items()
+        }
+        return {name: each for name, each in conditions.items() if each is not None}
 
 
 def rule_of(
@@ -270,19 +274,9 @@ def _functions(
     option: str, rules: Mapping[str, Rule] | None
 ) -> Mapping[str, RuleFunction]:
     return {
-        name: rule_of(rule, f"The rule of '{name}' in '{option}'")
+        name: rule_of(rule, RULE.format(name=name, option=option))
         for name, rule in (rules or {}).items()
     }
-
-
-def _conditions(
-    option: str, rules: Mapping[str, RuleFunction], user: t.Any
-) -> dict[str, Record]:
-    conditions = {
-        name: condition_of(rule(user), f"The rule of '{name}' in '{option}'")
-        for name, rule in rules.items()
-    }
-    return {name: each for name, each in conditions.items() if each is not None}
 
 
 NO_RULES: t.Final = FieldRules()

@@ -65,7 +65,8 @@ class Scope:
 
     def of_user(self, rules: FieldRules, user: t.Any) -> Scope:
         """Return the part of the scope that rules leave to a user."""
-        shown_if, written_if = rules.shown_if(user), rules.written_if(user)
+        shown_if = rules.conditions("visible", user)
+        written_if = rules.conditions("writable", user)
         hidden = {n for n, query in shown_if.items() if query is NO_RECORD}
         refused = {n for n, query in written_if.items() if query is NO_RECORD}
         return replace(

@@ -279,7 +279,7 @@ class Rights:
             return (NO_FIELDS,) * number
 
         try:
-            conditions = rules.shown_if(user)
+            conditions = rules.conditions("visible", user)
             shown = {n: self.met("visible", each) for n, each in conditions.items()}
         except Exception as error:
             self._fail("visible", error)
