@@ -6,7 +6,7 @@ import inspect
 import typing as t
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from functools import partial
 
 import sqlalchemy as sa
 from werkzeug.datastructures import FileStorage
@@ -15,7 +15,7 @@ from ..errors import not_an_object
 from ..problems import CHANGED, Problem, READ_ONLY, REQUIRED, UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS, refuse, shortened
 from ..query.plans import Selection
-from ..query.values import anything, cast, cast_and_check, is_same, NULL_TEXTS
+from ..query.values import cast, is_same, NULL_TEXTS
 from .reading import identifier, not_found
 
 if t.TYPE_CHECKING:
@@ -284,7 +284,7 @@ def _type_check(field: Field) -> Cast:
     """Return a function that raises :class:`ValueError` for a value that is not of the
     type of a field, whatever its length.
     """
-    check = cast_and_check(replace(field.conversion, check=anything))
+    check = partial(cast, field.conversion)
 
     if "contentEncoding" not in field.conversion.schema:
         return check

@@ -79,19 +79,19 @@ class PlanCache:
         if not is_cached:
             return Plan(build(), parameters, NO_CACHE, query)
 
-        plan = self._plans.get(key) or self._keep(key, build())
+        plan = self._plans.get(key)
+
+        if plan is None:
+            if len(self._plans) >= MAX_STATEMENTS:
+                self._plans.clear()
+
+            # In the cache of an engine, SQLAlchemy compares a statement with equal
+            # ones, which takes longer than to run it.
+            plan = self._plans[key] = Plan(build(), {}, {COMPILED: {}})
+
         compiled = plan.options[COMPILED]
 
         if len(compiled) > MAX_ENGINES:
             compiled.clear()
 
         return Plan(plan.statement, parameters, plan.options, query)
-
-    def _keep(self, key: Hashable, statement: t.Any) -> Plan:
-        if len(self._plans) >= MAX_STATEMENTS:
-            self._plans.clear()
-
-        # In the cache of an engine, SQLAlchemy compares a statement with equal ones,
-        # which takes longer than to run it.
-        plan = self._plans[key] = Plan(statement, {}, {COMPILED: {}})
-        return plan

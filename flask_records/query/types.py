@@ -13,7 +13,6 @@ from sqlalchemy.types import NullType, TypeDecorator, TypeEngine
 from .. import problems
 from . import casts
 from .values import (
-    anything,
     cast_and_check,
     Check,
     Conversion,
@@ -81,10 +80,10 @@ def _named(class_: type[t.Any]) -> str:
     return f"{module.removeprefix(DIALECTS).partition('.')[0]}.{class_.__name__}"
 
 
-def _at_most(length: int | None, things: str) -> Check:
-    """Return the check of a length, or of nothing if there is no limit."""
+def _at_most(length: int | None, things: str) -> Check | None:
+    """Return the check of a length, or ``None`` if there is no limit."""
     if length is None:
-        return anything
+        return None
 
     def check(value: t.Any) -> None:
         if len(value) > length:
@@ -192,9 +191,10 @@ def _numerics(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
 
 def _numerics_of_sqlite(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
     conversion, scale = _numerics(type_, dialect), _scale(type_)
+    check_size = t.cast("Check", conversion.check)
 
     def check(number: Decimal) -> None:
-        conversion.check(number)
+        check_size(number)
         stored = float(number)
         read = _shortest_decimal(stored) if scale is None else f"{stored:.{scale}f}"
 

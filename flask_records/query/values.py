@@ -20,10 +20,6 @@ NULL_TEXTS: t.Final = ("", "null")
 """The texts that are null, where a column can't hold them."""
 
 
-def anything(value: t.Any) -> None:
-    """Accept every value."""
-
-
 @dataclass(frozen=True)
 class Conversion:
     """Converts the values of one column. Each function raises :class:`ValueError` with
@@ -33,7 +29,7 @@ class Conversion:
     cast: Cast
     """Casts a value on the wire to the column's type."""
 
-    check: Check = anything
+    check: Check | None = None
     """Refuses a value that the column can't hold."""
 
     is_text: bool = False
@@ -113,7 +109,6 @@ def cast(conversion: Conversion, value: t.Any) -> t.Any:
 def cast_and_check(conversion: Conversion) -> Cast:
     """Return a function that casts values of bodies, and refuses what does not fit."""
     cast_value, check = conversion.cast, conversion.check
-    is_checked = check is not anything
     null_texts = () if conversion.reads_json else conversion.null_texts
 
     def cast_stored(value: t.Any) -> t.Any:
@@ -122,7 +117,7 @@ def cast_and_check(conversion: Conversion) -> Cast:
 
         value = cast_value(value)
 
-        if is_checked and value is not None:
+        if check is not None and value is not None:
             check(value)
 
         return value
