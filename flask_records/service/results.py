@@ -87,12 +87,10 @@ class PrivateRecord(dict[str, t.Any]):
         return self._with(deepcopy(dict(self), memo))
 
     def __or__(self, other: t.Any) -> t.Any:
-        record: t.Any = super().__or__(other)
-        return record if record is NotImplemented else self._with(record)
+        return self._with({**self, **other})
 
     def __ror__(self, other: t.Any) -> t.Any:
-        record: t.Any = super().__ror__(other)
-        return record if record is NotImplemented else self._with(record)
+        return self._with({**other, **self})
 
     def __reduce__(self) -> tuple[t.Any, ...]:
         # A cache may hand it to another viewer, for whom the rules are asked anew.
