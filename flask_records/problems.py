@@ -98,7 +98,6 @@ EXCLUDED: t.Final = Problem("conflicts with another record", "exclusion")
 NESTED_TOO_DEEP: t.Final = Problem("nests too deep", "too_deep")
 NOT_VALID: t.Final = Problem("is not valid", "invalid")
 TOO_MANY_PROBLEMS: t.Final = Problem("has too many problems to name", "more")
-AND_MORE: t.Final = Problem("and more", "more")
 TOO_LONG: t.Final = Problem("is too long", "too_long")
 MORE_DIGITS: t.Final = Problem("has more digits than SQLite keeps", "too_precise")
 

@@ -10,7 +10,6 @@ from itertools import islice
 from flask import current_app, has_app_context
 
 from ..errors import BadRequest
-from ..problems import AND_MORE
 from ..settings import COUNT, read_settings
 
 if t.TYPE_CHECKING:
@@ -37,9 +36,6 @@ CONTAINERS = (dict, list, tuple)
 
 MAX_ERRORS: t.Final = 100
 """The number of problems that one error names."""
-
-MORE_ERRORS: t.Final = "..."
-"""The name in ``errors`` that stands for the problems beyond :data:`MAX_ERRORS`."""
 
 MAX_SHOWN: t.Final = 5
 """The number of problems in the message of an error. Its ``errors`` has more."""
@@ -160,8 +156,4 @@ def refuse(problems: Mapping[str, Problem], part: str = "data") -> None:
     shown = [f"'{name}' {problem}" for name, problem in errors.items()]
     text = ", ".join(shown[:MAX_SHOWN])
     text += " and more" if len(shown) > MAX_SHOWN else ""
-
-    if len(problems) > MAX_ERRORS:
-        errors[MORE_ERRORS] = AND_MORE
-
     raise BadRequest(f"The {part} is not valid: {text}.", errors=errors)

@@ -262,7 +262,7 @@ def _problems_of(error: ValidationError, data: t.Any) -> dict[str, Problem]:
     errors = error.errors(include_url=False, include_input=False)
     found: dict[str, Problem] = {}
 
-    for each in islice(errors, MAX_ERRORS + 1):
+    for each in islice(errors, MAX_ERRORS):
         details = t.cast("dict[str, t.Any]", each)
         problem = _problem(details)
         place = _place(details, data)

@@ -321,9 +321,8 @@ def test_errors_of_a_list_stop_after_a_hundred(app, app_context):
         accounts.create(bodies)
 
     errors = caught.value.errors
-    assert len(errors) == 101
+    assert len(errors) == 100
     assert list(errors.items())[0] == ("1.name", "is required")
-    assert list(errors.items())[-1] == ("...", "and more")
     assert caught.value.message.endswith("'3.name' is required and more.")
 
 
@@ -337,7 +336,6 @@ def test_errors_of_one_body_are_bounded(client, verb, path):
     answer = client.open(path, method=verb, json={"a" * 100_000: 1, **many})
 
     errors = answer.json["errors"]
-    assert (answer.status_code, len(errors)) == (400, 101)
+    assert (answer.status_code, len(errors)) == (400, 100)
     assert errors["a" * 100 + "..."] == "is not a field"
-    assert errors["..."] == "and more"
     assert len(answer.data) < 10_000
