@@ -36,7 +36,8 @@ DEADLOCK: t.Final = 1213
 """The code of the error with which MySQL and MariaDB end a transaction."""
 
 ALONE: t.Final = """\
-What reads or shows a value, such as a Converter, can't write. A hook can.\
+What runs while a statement is executed, such as the default of a column, can't call \
+services that write. A hook can.\
 """
 
 WRITES: t.Final = re.compile(

@@ -184,7 +184,9 @@ class ServedModel:
 
         :raises BadRequest: A part of the query is not understood.
         """
-        writing = self.database.writing(is_alone=params._state.is_alone)
+        # A converter may read other records, and write some.
+        is_alone = params._state.is_alone and not self.options.converters
+        writing = self.database.writing(is_alone=is_alone)
         call = self._resolved(params, self.on(writing.dialect))
         writing.scope, writing.client_fields = call.scope, params._state.client_fields
         return writing, call._replace(guards=self._guards(call))

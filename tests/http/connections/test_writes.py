@@ -10,13 +10,14 @@ from sqlalchemy.orm import scoped_session, Session, sessionmaker
 
 from flask_records import (
     Conflict,
+    Converter,
     FlaskRecords,
     Forbidden,
     Params,
     SQLAlchemyService,
 )
 
-from .services import Note, Tag
+from .services import Base, Note, Tag
 
 NEW_TAGS = [(7, "red"), (8, "blue")]
 WRITES = [
@@ -177,3 +178,27 @@ def test_many_writes_at_once_are_all_stored(engine, session):
     assert len(stored) == 43
     assert set(stored[3:]) == {f"new {number}" for number in range(40)}
     assert engine.pool.checkedout() == 0
+
+
+def test_a_converter_reads_and_writes_in_the_transaction_of_its_call():
+    # Connections to a database in memory share one transaction.
+    engine = sa.create_engine("sqlite://", poolclass=sa.StaticPool)
+    Base.metadata.create_all(engine)
+    session = scoped_session(sessionmaker(engine))
+    records = FlaskRecords(logger=False)
+    tags = records.add("tags", SQLAlchemyService(Tag, session=session))
+    tags.create({"name": "red"})
+    tags.create({"name": "blue"})
+
+    def show(text):
+        seen = len(tags.find())
+        return f"{text} {seen} {tags.create({'name': text})['id']}"
+
+    converters = {"text": Converter(str, show)}
+    service = SQLAlchemyService(Note, session=session, converters=converters)
+    notes = records.add("notes", service)
+    shown = [notes.create({"id": id, "text": "a note"})["text"] for id in (1, 2)]
+
+    assert shown == ["a note 2 3", "a note 3 4"]
+    assert texts(engine) == ["a note", "a note"]
+    assert len(tags.find()) == 4
