@@ -160,20 +160,18 @@ class Bodies:
         problems = {}
 
         for name, value in body.items():
-            check = self._type_checks.get(name)
+            check, is_relation = self._type_checks.get(name), name in self._relations
 
             if check is None or name in ignored:
+                continue
+
+            # Hooks turn a file into a value of its field. It can be read once only.
+            if isinstance(value, FileStorage) and not is_relation:
                 continue
 
             try:
                 check(value)
             except ValueError as error:
-                is_relation = name in self._relations
-
-                # Hooks turn a file into a value of its field.
-                if isinstance(value, FileStorage) and not is_relation:
-                    continue
-
                 if is_relation or name in scope.writable:
                     problems[name] = Problem.of(error)
                 elif name in scope.names:
@@ -289,8 +287,8 @@ def _type_check(field: Field) -> Cast:
     if "contentEncoding" not in field.conversion.schema:
         return check
 
-    # Hooks make bytes of the text of a password, and of a file.
-    return lambda value: isinstance(value, (str, FileStorage)) or check(value)
+    # Hooks make bytes of the text of a password.
+    return lambda value: isinstance(value, str) or check(value)
 
 
 class Constructor:

@@ -165,6 +165,17 @@ def test_hooks_store_files_and_hash_passwords(open_client):
     assert (response.status_code, response.json["cover"]) == (201, "a.png")
 
 
+def test_a_converter_reads_a_file_after_the_hooks(open_client, met):
+    converters = {"cover": Converter(lambda file: file.read().decode())}
+    client, _ = open_client(converters=converters)
+
+    form = {"title": "a", "cover": (io.BytesIO(b"<svg/>"), "a.svg")}
+    response = client.post("/books", data=form)
+
+    assert [data["cover"].filename for data in met] == ["a.svg"]
+    assert (response.status_code, response.json["cover"]) == (201, "<svg/>")
+
+
 def test_read_only_value_of_another_type_is_told_as_read_only(open_client, met):
     client, _ = open_client(readonly=["state"])
 
