@@ -218,7 +218,8 @@ class Bodies:
             elif not self._is_empty(scope, name, value, is_compared):
                 self._refuse(read, scope, name, value, is_compared)
 
-        if None in values.values():
+        # A value may be an array, which compares its items.
+        if any([value is None for value in values.values()]):
             self._take_nulls(read, is_new=is_new)
 
         return read

@@ -241,3 +241,53 @@ def test_an_enum_is_not_less_or_greater(sized):
 
     assert answer.status_code == 400
     assert answer.json["errors"] == {"size": "can't be compared with less or greater"}
+
+
+class Vector(list):
+    """Compares its items, as arrays of NumPy do."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        return Vector([each == other for each in self])
+
+    def __bool__(self):
+        raise ValueError("The truth of an array is ambiguous.")
+
+
+class VectorType(sa.TypeDecorator):
+    impl = sa.JSON
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else list(value)
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else Vector(value)
+
+    def compare_values(self, x, y):
+        return x is y
+
+
+class Embedding(Base):
+    __tablename__ = "converter_embedding"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    vector: Mapped[list | None] = mapped_column(VectorType)
+
+
+def test_a_value_may_compare_its_items(database_url):
+    converters = {VectorType: Converter(Vector, list)}
+    service = SQLAlchemyService(Embedding, converters=converters)
+    records = FlaskRecords()
+    records.add("embeddings", service, public=True)
+
+    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
+        client = app.test_client()
+        answers = [
+            client.post("/embeddings", json={"vector": [1, 2]}),
+            client.patch("/embeddings/1", json={"vector": [3, 4]}),
+            client.patch("/embeddings/1", json={"vector": None}),
+        ]
+
+    assert [each.json["vector"] for each in answers] == [[1, 2], [3, 4], None]
