@@ -165,7 +165,12 @@ class JoinedConnection:
 
     def rollback(self) -> None:
         """Roll back, and give the connection back."""
-        self.connection.close()
+        try:
+            # After a commit that has failed, close() alone would leave SQLite's
+            # transaction as it is, open.
+            self.connection.rollback()
+        finally:
+            self.connection.close()
 
 
 def check_transaction(connection: sa.Connection) -> None:

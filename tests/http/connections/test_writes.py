@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import scoped_session, Session, sessionmaker
+from sqlalchemy.orm import (
+    DeclarativeBase,
+    Mapped,
+    mapped_column,
+    scoped_session,
+    Session,
+    sessionmaker,
+)
 
 from flask_records import (
     Conflict,
@@ -17,6 +25,7 @@ from flask_records import (
     SQLAlchemyService,
 )
 
+from ...databases import enforce_foreign_keys
 from .services import Base, Note, Tag
 
 NEW_TAGS = [(7, "red"), (8, "blue")]
@@ -162,6 +171,42 @@ def test_a_write_that_is_refused_writes_nothing_and_gives_its_connection_back(
 
     assert texts(engine) == ["note 1", "note 2", "note 3"]
     assert engine.pool.checkedout() == 0
+
+
+class DeferredBase(DeclarativeBase):
+    pass
+
+
+class Page(DeferredBase):
+    __tablename__ = "connection_page"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    before_id: Mapped[int | None] = mapped_column(
+        sa.ForeignKey(id, deferrable=True, initially="DEFERRED")
+    )
+
+
+def test_a_write_that_the_commit_refuses_is_undone(engine, session):
+    if engine.dialect.name == "mariadb":
+        pytest.skip("MariaDB checks foreign keys at once.")
+
+    engine.dispose()
+    sa.event.listen(engine, "connect", enforce_foreign_keys)
+    DeferredBase.metadata.create_all(engine)
+    service = SQLAlchemyService(Page, session=session)
+    pages = FlaskRecords(logger=False).add("pages", service)
+    pages.create({"id": 1})
+    session.remove()
+
+    try:
+        for write in (pages.create, partial(pages.patch, 1)):
+            with pytest.raises(Conflict):
+                write({"before_id": 9})
+
+        assert pages.find() == [{"id": 1, "before_id": None}]
+        assert engine.pool.checkedout() == 0
+    finally:
+        DeferredBase.metadata.drop_all(engine)
 
 
 def test_many_writes_at_once_are_all_stored(engine, session):
