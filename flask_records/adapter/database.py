@@ -155,6 +155,10 @@ class Database:
         if listens(session.dispatch, TRANSACTION_EVENTS):
             return None
 
+        # From SQLAlchemy 2.1 on, a session may have options, such as a schema.
+        if getattr(session, "execution_options", None):
+            return None
+
         engine = session.get_bind(**bind)
         return engine if isinstance(engine, sa.Engine) else None
 

@@ -138,6 +138,30 @@ def test_a_write_uses_a_session_with_a_commit_of_its_own(engine):
     assert texts(engine)[-1] == "new"
 
 
+@pytest.mark.skipif(
+    not hasattr(Session, "execution_options"), reason="SQLAlchemy 2.0 has no options."
+)
+def test_a_session_with_a_schema_reads_and_writes_there(tmp_path):
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'all.db'}")
+    attach = f"ATTACH '{tmp_path / 'tenant.db'}' AS tenant"
+    sa.event.listen(engine, "connect", lambda each, record: each.execute(attach))
+    options = {"schema_translate_map": {None: "tenant"}}
+    tenant = engine.execution_options(**options)
+    Base.metadata.create_all(engine)
+    Base.metadata.create_all(tenant)
+    session = scoped_session(sessionmaker(engine, execution_options=options))
+    tags = FlaskRecords().add("tags", SQLAlchemyService(Tag, session=session))
+
+    for name in ("red", "blue"):
+        tags.create({"name": name})
+        session.remove()
+
+    assert [tag["name"] for tag in tags.find()] == ["red", "blue"]
+
+    with tenant.connect() as connection:
+        assert connection.scalars(sa.select(Tag.name)).all() == ["red", "blue"]
+
+
 def test_a_write_is_a_part_of_the_work_in_progress(engine, session):
     notes = notes_of(session)
     session.add(Note(text="mine"))
