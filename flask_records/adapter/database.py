@@ -18,7 +18,7 @@ from .joined_session import LIBRARIES
 from .sessions import join
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from ..query import Scope
     from ..typing import Record
@@ -196,7 +196,7 @@ class EngineReading:
 
     def rows(self, plan: Plan) -> Rows:
         """Return the rows of a plan."""
-        with translated(plan.query):
+        with translated():
             return _rows(self._connection, plan)
 
 
@@ -225,7 +225,7 @@ class SessionReading:
         """Return the rows of a plan."""
         session = self._joined.session
 
-        with translated(plan.query):
+        with translated():
             if session.autoflush:
                 session.flush()
 
@@ -251,9 +251,6 @@ class Writing:
 
     scope: Scope | None = None
     """The scope of the caller, whose fields an error may name."""
-
-    client_fields: Collection[str] = ()
-    """The names of the fields that came from a client."""
 
     def __init__(
         self, joined: JoinedSession, bind: Bind, engine: sa.Engine | None
@@ -295,7 +292,7 @@ class Writing:
         join_alone = partial(JoinedConnection, engine)
         joined = Transaction.current().join(engine, join_alone)
 
-        with translated(plan.query, self.scope, bodies, self.client_fields):
+        with translated(self.scope, bodies):
             return _rows(joined.connection, plan)
 
     def rows(self, plan: Plan, bodies: Sequence[Record] | None = None) -> Rows:
@@ -305,13 +302,13 @@ class Writing:
         :param bodies: The values of the fields that the plan writes, none for a
             removal. It reads by default.
         """
-        with translated(plan.query, self.scope, bodies, self.client_fields):
+        with translated(self.scope, bodies):
             self.session.flush()
             return _rows(self.connection, plan)
 
     def instances(self, plan: Plan) -> list[t.Any]:
         """Return the instances that a plan loads."""
-        with translated(plan.query, self.scope), _on_primary(self.session):
+        with translated(self.scope), _on_primary(self.session):
             return [instance for (instance,) in _rows(self.session, plan)]
 
     @contextmanager
@@ -331,7 +328,7 @@ class Writing:
 
         :param bodies: The values of the fields. None for a removal.
         """
-        with translated(None, self.scope, bodies, self.client_fields):
+        with translated(self.scope, bodies):
             self.session.flush()
 
 

@@ -16,11 +16,10 @@ from .. import problems
 from ..errors import BadRequest, Conflict, Forbidden, MethodNotAllowed, Unavailable
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..problems import Problem
     from ..query import Fields, Scope
-    from ..query.where import ResolvedQuery
     from ..typing import Record
 
 
@@ -57,13 +56,9 @@ MISFIT: t.Final = ErrorKind(
     BadRequest, "A value does not fit its column.", problems.MISFIT
 )
 PATTERN: t.Final = ErrorKind(
-    BadRequest,
-    "A value is not a regular expression of the database.",
-    problems.BAD_PATTERN,
+    BadRequest, "A value is not a regular expression of the database."
 )
-INCOMPARABLE: t.Final = ErrorKind(
-    BadRequest, "A field can't be sorted or compared.", problems.INCOMPARABLE
-)
+INCOMPARABLE: t.Final = ErrorKind(BadRequest, "A field can't be sorted or compared.")
 READ_ONLY: t.Final = ErrorKind(MethodNotAllowed, "These records can only be read.")
 FORBIDDEN: t.Final = ErrorKind(Forbidden, "The database does not allow this.")
 AWAY: t.Final = ErrorKind(Unavailable, "The database is not available. Try again.")
@@ -151,10 +146,8 @@ class translated:
     """Raises errors that a client can see instead of those of the database, as a
     context manager. Errors that no client can fix are raised as they are.
 
-    :param query: The query of the statement.
     :param scope: The scope of the caller, whose fields an error may name.
     :param bodies: The values to write, none for a removal, ``None`` for a read.
-    :param client_fields: The names of the fields that came from a client.
     :raises Conflict: The values contradict those that are stored.
     :raises BadRequest: The values do not fit.
     :raises MethodNotAllowed: The database does not write what the statement writes.
@@ -164,17 +157,10 @@ class translated:
     """
 
     def __init__(
-        self,
-        query: ResolvedQuery | None = None,
-        scope: Scope | None = None,
-        bodies: Sequence[Record] | None = None,
-        client_fields: Collection[str] = (),
+        self, scope: Scope | None = None, bodies: Sequence[Record] | None = None
     ) -> None:
-        self.query = query
         self.scope = scope
-        self.fields = None if scope is None else scope.fields
         self.bodies = bodies
-        self.client_fields = client_fields
 
     def __enter__(self) -> None:
         """Begin to translate errors."""
@@ -183,7 +169,7 @@ class translated:
         if error[1] is None:
             return
 
-        translation = _translation(error[1], self)
+        translation = _translation(error[1], self.scope, self.bodies)
 
         if translation is not None:
             raise translation from error[1]
@@ -212,8 +198,10 @@ def not_kept(fields: Fields) -> BadRequest:
     )
 
 
-def _translation(error: BaseException, attempt: translated) -> Exception | None:
-    fields, bodies = attempt.fields, attempt.bodies
+def _translation(
+    error: BaseException, scope: Scope | None, bodies: Sequence[Record] | None
+) -> Exception | None:
+    fields = None if scope is None else scope.fields
 
     # SQLAlchemy tells many new records apart by their keys.
     if type(error) is sa.exc.InvalidRequestError and fields and bodies:
@@ -226,7 +214,7 @@ def _translation(error: BaseException, attempt: translated) -> Exception | None:
         kind is None
         # A read of these would be an error of the server.
         or (kind in (READ_ONLY, FORBIDDEN) and fields is None)
-        or (kind is INCOMPARABLE and (attempt.query is None or bodies))
+        or (kind is INCOMPARABLE and bodies is not None)
     ):
         return None
 
@@ -239,7 +227,7 @@ def _translation(error: BaseException, attempt: translated) -> Exception | None:
     if problem is None:
         return kind.error(text)
 
-    names = _names_in(t.cast("t.Any", error), kind, attempt)
+    names = [] if scope is None else _names_in(t.cast("t.Any", error), kind, scope)
 
     if names and kind is UNIQUE:
         quoted = ", ".join(f"'{name}'" for name in names)
@@ -323,16 +311,9 @@ def _code_of(error: sa.exc.StatementError) -> int | str | None:
     return None
 
 
-def _names_in(
-    error: sa.exc.StatementError, kind: ErrorKind, attempt: translated
-) -> list[str]:
-    """Return the fields whose columns, or whose index, the error of a driver names, or
-    the only field that it can be about.
-    """
-    scope, fields = attempt.scope, attempt.fields
-
-    if scope is None or fields is None:
-        return _only_field(kind, attempt)
+def _names_in(error: sa.exc.StatementError, kind: ErrorKind, scope: Scope) -> list[str]:
+    """Return the fields whose columns, or whose index, the error of a driver names."""
+    fields = scope.fields
 
     if kind is REFERRED_TO:
         return [fields.id.name]
@@ -356,7 +337,7 @@ def _names_in(
         if names:
             return names
 
-    return _only_field(kind, attempt)
+    return []
 
 
 def _unique_indexes(tables: Sequence[sa.Table]) -> dict[str, str]:
@@ -395,24 +376,3 @@ def _texts_of(error: sa.exc.StatementError, kind: ErrorKind) -> list[str]:
 
     match = SQLITE_NAMES.match(message)
     return [match[1] or match[2]] if match else []
-
-
-def _only_field(kind: ErrorKind, attempt: translated) -> list[str]:
-    """Return the field that an error is about if the database names none: the only one
-    that is written, by the client if it writes any, or that the query compares.
-    """
-    query, fields = attempt.query, attempt.fields
-    columns = {} if fields is None else fields.columns
-    bodies = attempt.bodies or ()
-    sent = {n for body in bodies for n, value in body.items() if value is not None}
-    written = sent.intersection(columns)
-    names = written.intersection(attempt.client_fields) or written
-
-    if kind is REFERENCE:
-        names = {name for name in names if columns[name].foreign_keys}
-    elif kind in (MISFIT, PATTERN, INCOMPARABLE) and query is not None:
-        names = names.union([each.field.name for each in query.comparisons])
-    elif kind is not MISFIT:
-        return []
-
-    return [*names] if len(names) == 1 else []

@@ -188,7 +188,7 @@ class ServedModel:
         is_alone = params._state.is_alone and not self.options.converters
         writing = self.database.writing(is_alone=is_alone)
         call = self._resolved(params, self.on(writing.dialect))
-        writing.scope, writing.client_fields = call.scope, params._state.client_fields
+        writing.scope = call.scope
         return writing, call._replace(guards=self._guards(call))
 
     def _resolved(

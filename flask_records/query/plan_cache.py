@@ -38,9 +38,6 @@ class Plan(t.NamedTuple):
     options: Mapping[str, t.Any] = NO_OPTIONS
     """Its execution options."""
 
-    query: ResolvedQuery | None = None
-    """The query whose values the parameters have."""
-
 
 class PlanCache:
     """Plans whose statements are cached by shape. A full cache starts anew."""
@@ -77,7 +74,7 @@ class PlanCache:
             is_cached = is_cached and selection.shown_if.has_shape
 
         if not is_cached:
-            return Plan(build(), parameters, NO_CACHE, query)
+            return Plan(build(), parameters, NO_CACHE)
 
         plan = self._plans.get(key)
 
@@ -94,4 +91,4 @@ class PlanCache:
         if len(compiled) > MAX_ENGINES:
             compiled.clear()
 
-        return Plan(plan.statement, parameters, plan.options, query)
+        return Plan(plan.statement, parameters, plan.options)

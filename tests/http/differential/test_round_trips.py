@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .columns import NULLS
+from .columns import names_its_field, NULLS
 from .examples import FEW
 
 # SQLAlchemy 2.1 says so of some types of its own.
@@ -76,7 +76,7 @@ def check_query(column, value):
     assert answer.status_code in (200, 400), (query, answer.json)
 
     if answer.status_code == 400:
-        assert [*answer.json["errors"]] == ["value"], (query, answer.json)
+        assert names_its_field(answer), (query, answer.json)
 
 
 def check_equality(column, records):
