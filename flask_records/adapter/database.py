@@ -64,7 +64,7 @@ class Database:
     @property
     def dialect(self) -> sa.Dialect:
         """The dialect of the database that the transaction in progress writes to."""
-        return join(self._source).engine(self._to_write).dialect
+        return join(self._source).sample.get_bind(**self._to_write).dialect
 
     def begin(self, *, writes: bool) -> None:
         """Join the transaction in progress, so that it ends what hooks begin in the

@@ -62,7 +62,6 @@ class JoinedSession:
         self._writes_before = 0
         self._written: orm.SessionTransaction | None = None
         self._ending: orm.Session | None = None
-        self._engines: dict[int, sa.Engine | sa.Connection] = {}
 
         if used is not None and self.is_in_progress:
             # The call is not to commit what it has not written itself.
@@ -126,18 +125,6 @@ class JoinedSession:
         Transaction.current().protect(self._source)
         return connection
 
-    def engine(self, bind: Bind) -> sa.Engine | sa.Connection:
-        """Return the engine of the session, or the connection that it is bound to.
-
-        :param bind: The arguments by which it finds the engine.
-        """
-        engine = self._engines.get(id(bind))
-
-        if engine is None:
-            engine = self._engines[id(bind)] = self.session.get_bind(**bind)
-
-        return engine
-
     def connection(self, bind: Bind) -> sa.Connection:
         """Return a connection of the session. A savepoint of the session begins with
         this.
@@ -150,8 +137,7 @@ class JoinedSession:
         self._check_written()
 
         with translated():
-            engine = {"bind": self.engine(bind)}
-            return self.session.connection(bind_arguments=engine)
+            return self.session.connection(bind_arguments=bind)
 
     def savepoint(self) -> Savepoint:
         """Return a savepoint."""
