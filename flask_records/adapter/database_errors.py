@@ -203,11 +203,6 @@ def _translation(
 ) -> Exception | None:
     fields = None if scope is None else scope.fields
 
-    # SQLAlchemy tells many new records apart by their keys.
-    if type(error) is sa.exc.InvalidRequestError and fields and bodies:
-        has_key = any(not fields.fixed.isdisjoint(body) for body in bodies)
-        return not_kept(fields) if has_key else None
-
     kind = _kind_of(error)
 
     if (

@@ -143,7 +143,7 @@ def read_keyed(
 ) -> Rows:
     """Return the rows of the primary keys that a call has locked, in their order.
 
-    :raises BadRequest: A record is not found by its primary key any more.
+    :raises BadRequest: The database does not read the keys as they were written.
     """
     fields, plans = call.model.fields, call.model.plans
     selection = call.selection
@@ -155,16 +155,8 @@ def read_keyed(
         read = writing.rows(plans.keyed(selection, values))
         rows.update({tuple(row[-length:]): row for row in read})
 
-    # The database may read a key in another form, such as a text without its padding.
-    for key in keys:
-        if key not in rows:
-            value = key if length > 1 else key[0]
-            read = writing.rows(plans.keyed(selection, [value]))
-
-            if len(read) != 1:
-                raise not_kept(fields)
-
-            rows[key] = read[0]
+    if not rows.keys() >= set(keys):
+        raise not_kept(fields)
 
     return [rows[key] for key in keys]
 
