@@ -27,13 +27,10 @@ if t.TYPE_CHECKING:
 
     Relationship: t.TypeAlias = orm.RelationshipProperty[t.Any]
 
-DIRECTIONS: t.Final = {operators.asc_op: 1, operators.desc_op: -1, None: 1}
-"""The directions of ``$sort``, by the operator of an order."""
-
 
 class Populate:
     """The relationships of a model that ``$populate`` can name: those that one column
-    on each side joins, in the order of columns.
+    on each side joins.
 
     :param paths: The paths of services, by the names of relationships.
     """
@@ -44,9 +41,7 @@ class Populate:
         self.keys: Mapping[str, str] = {
             relationship.key: next(iter(key_names(relationship)[0]))
             for relationship in mapper.relationships
-            if all(key_names(relationship))
-            and has_single_key(relationship)
-            and _order(relationship) is not None
+            if all(key_names(relationship)) and has_single_key(relationship)
         }
         """The fields by which relationships are loaded, by the names of these."""
 
@@ -195,12 +190,23 @@ class Link:
     @property
     def _sort(self) -> Record:
         """The order of the relationship, by fields that the caller sees."""
-        scope, order = self._scope, _order(self._relationship) or {}
-        return {
-            name: way
-            for name, way in order.items()
-            if name in scope.plain and scope[name].conversion.is_sorted
-        }
+        relationship, scope = self._relationship, self._scope
+        # The order over a table between the two is that of its pairs.
+        is_own = relationship.secondary is None
+        order: t.Any = relationship.order_by if is_own else ()
+        mapper, sort = relationship.mapper, {}
+
+        for each in order or ():
+            column = getattr(each, "element", each)
+
+            if mapper.columns.contains_column(column):
+                name = mapper.get_property_by_column(column).key
+
+                if name in scope.plain and scope[name].conversion.is_sorted:
+                    is_descending = getattr(each, "modifier", None) is operators.desc_op
+                    sort[name] = -1 if is_descending else 1
+
+        return sort
 
     def _pairs(
         self, database: Database, keys: Sequence[t.Any]
@@ -249,26 +255,3 @@ def key_field(relationship: Relationship) -> str | None:
     """
     is_own = relationship.direction is orm.MANYTOONE
     return next(iter(key_names(relationship)[0])) if is_own else None
-
-
-def _order(relationship: Relationship) -> dict[str, int] | None:
-    """Return the fields of the other end that order a relationship, with their
-    directions, or ``None`` if an expression orders it.
-    """
-    order: dict[str, int] = {}
-    mapper = relationship.mapper
-
-    # The order over a table between the two is that of its pairs.
-    if relationship.secondary is not None:
-        return order
-
-    for each in relationship.order_by or ():
-        way = getattr(each, "modifier", None)
-        column: t.Any = each if way is None else getattr(each, "element", None)
-
-        if way not in DIRECTIONS or not mapper.columns.contains_column(column):
-            return None
-
-        order[mapper.get_property_by_column(column).key] = DIRECTIONS[way]
-
-    return order

@@ -36,7 +36,10 @@ class Team(Base):
     name: Mapped[str] = mapped_column(sa.String(20))
     budget: Mapped[int | None]
 
-    people: Mapped[list[Person]] = relationship(back_populates="team")
+    # An expression gives no order.
+    people: Mapped[list[Person]] = relationship(
+        back_populates="team", order_by=lambda: sa.func.length(Person.name)
+    )
 
 
 class Person(Base):
