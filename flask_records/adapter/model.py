@@ -22,7 +22,7 @@ from .fast_path import FastPath
 from .populate import Populate
 from .reading import not_found, ResolvedCall
 from .relations import writable_relations
-from .writing import Guards, Multi, UnitOfWork
+from .writing import Guards, UnitOfWork
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -67,9 +67,6 @@ class ServedModel:
 
     syntax: Syntax
     """The names that queries may use."""
-
-    multi: Multi
-    """The methods that take many records."""
 
     populate_paths: Mapping[str, str] = field(default_factory=dict)
     """The paths of the services that show relationships, by their names."""
@@ -147,7 +144,6 @@ class ServedModel:
                 source=self.source,
                 options=FieldOptions(hidden=hidden),
                 syntax=self.syntax,
-                multi=self.multi,
             )
 
         return self._unserved[mapper]
@@ -320,7 +316,7 @@ class Model:
 
     @cached_property
     def _unit_of_work(self) -> UnitOfWork:
-        return UnitOfWork(self, self._served.writable, self._served.multi)
+        return UnitOfWork(self, self._served.writable)
 
     def write(self, write: Write) -> list[Record]:
         """Return the records that are written, by one statement where that is enough,

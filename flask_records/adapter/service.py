@@ -6,6 +6,7 @@ import typing as t
 from collections.abc import Collection, Mapping
 from functools import cached_property, partial
 
+from ..errors import MethodNotAllowed
 from ..names import METHODS
 from ..pagination import Page, Pagination
 from ..query import FieldOptions, FieldRules, Matching, Syntax
@@ -22,7 +23,7 @@ from .fast_path import Write
 from .model import ServedModel
 from .reading import identifier, not_found
 from .sessions import add_session, session_of_app
-from .writing import Multi
+from .writing import check_number, multi_of
 
 if t.TYPE_CHECKING:
     import sqlalchemy as sa
@@ -140,7 +141,7 @@ class SQLAlchemyService(Capabilities):
         """The names of the custom events."""
         self.pagination = Pagination.of(paginate)
         """The sizes of a page."""
-        self.multi = Multi(multi)
+        self.multi = multi_of(multi)
         """The methods that take many records."""
 
         whitelist = names_of("whitelist", whitelist)
@@ -161,7 +162,6 @@ class SQLAlchemyService(Capabilities):
             options=options,
             rules=self.field_rules,
             syntax=Syntax(whitelist, operators or {}),
-            multi=self.multi,
             populate_paths=populate or {},
             writable_relations=writable_relations,
             relations=names_of("relations", relations),
@@ -413,7 +413,10 @@ class SQLAlchemyService(Capabilities):
         :raises MethodNotAllowed: The method takes one record only.
         :raises BadRequest: A client may not name as many.
         """
-        self.multi.check(method, params, number)
+        if method not in self.multi:
+            raise MethodNotAllowed(f"Can not {method} multiple entries")
+
+        check_number(method, params, number)
 
     def _write(
         self, writing: Writing, call: ResolvedCall, id: Id, body: Body

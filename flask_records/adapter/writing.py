@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import sqlalchemy as sa
 
-from ..errors import BadRequest, Conflict, MethodNotAllowed
+from ..errors import BadRequest, Conflict
 from ..problems import OWNED, Problem, READ_ONLY
 from ..query.bounds import current_bounds, refuse
 from ..query.plans import Selection
@@ -36,52 +36,44 @@ NARROW: t.Final = "Narrow the query, or send a $limit."
 """The cure for a query that finds too many records."""
 
 
-class Multi:
-    """The methods that take many records. A client names ``RECORDS_BOUNDS["multi"]`` in
-    one call at most.
+def multi_of(multi: bool | Collection[str]) -> frozenset[str]:
+    """Return the methods that take many records.
 
     :param multi: ``True`` for all methods, or their names.
     :raises TypeError: The option is neither of these.
     :raises ValueError: A name is not a method.
     """
+    if isinstance(multi, bool):
+        multi = MULTI_METHODS if multi else ()
 
-    def __init__(self, multi: bool | Collection[str]) -> None:
-        if isinstance(multi, bool):
-            multi = MULTI_METHODS if multi else ()
+    names = frozenset(names_of("multi", multi))
 
-        self._methods = names_of("multi", multi)
+    for name in names.difference(MULTI_METHODS):
+        raise ValueError(
+            f"'multi' names '{name}'. It takes some of these:"
+            " multi=['create', 'patch', 'remove']."
+        )
 
-        for name in self._methods:
-            if name not in MULTI_METHODS:
-                raise ValueError(
-                    f"'multi' names '{name}'. It takes some of these:"
-                    " multi=['create', 'patch', 'remove']."
-                )
+    return names
 
-    def __contains__(self, method: str) -> bool:
-        """Return ``True`` if a method takes many records."""
-        return method in self._methods
 
-    def check(self, method: str, params: Params, number: int = 0) -> None:
-        """Refuse a method on many records, unless it takes as many.
+def max_records(params: Params) -> int | None:
+    """Return the number of records that a call may write, or ``None`` for any."""
+    return None if params.provider is None else current_bounds().multi
 
-        :raises MethodNotAllowed: The method takes one record only.
-        :raises BadRequest: A client may not name as many.
-        """
-        if method not in self:
-            raise MethodNotAllowed(f"Can not {method} multiple entries")
 
-        limit = self.limit(params)
+def check_number(method: str, params: Params, number: int) -> None:
+    """Refuse a call on more records than a client may write at once.
 
-        if limit is not None and number > limit:
-            cure = "Send the list in parts." if method == "create" else NARROW
-            raise BadRequest(
-                f"Can not {method} more than {limit} records in one call. {cure}"
-            )
+    :raises BadRequest: There are more.
+    """
+    limit = max_records(params)
 
-    def limit(self, params: Params) -> int | None:
-        """Return the number of records that a call may name, or ``None`` for any."""
-        return None if params.provider is None else current_bounds().multi
+    if limit is not None and number > limit:
+        cure = "Send the list in parts." if method == "create" else NARROW
+        raise BadRequest(
+            f"Can not {method} more than {limit} records in one call. {cure}"
+        )
 
 
 class Guards(t.NamedTuple):
@@ -125,11 +117,8 @@ class Guards(t.NamedTuple):
 class UnitOfWork:
     """Writes records through instances of the model, with all that listens to them."""
 
-    def __init__(
-        self, model: Model, relations: Mapping[str, WritableRelation], multi: Multi
-    ) -> None:
+    def __init__(self, model: Model, relations: Mapping[str, WritableRelation]) -> None:
         self._fields = model.fields
-        self._multi = multi
         self._plans = model.plans
         self._model = model.fields.model
         self._writable = relations
@@ -183,8 +172,7 @@ class UnitOfWork:
 
     def _instances(self, write: Write) -> list[t.Any]:
         """Return the instances to write, which nobody else writes until the commit."""
-        method, writing, call, *_ = write
-        query = call.query
+        writing, call, query = write.writing, write.call, write.call.query
 
         if write.id is not None:
             value = identifier(self._fields, write.id)
@@ -193,12 +181,12 @@ class UnitOfWork:
         if query.limit == 0:
             return []
 
-        bound = self._multi.limit(call.params)
+        bound = max_records(call.params)
         # One more than that tells that there are too many.
         limits = [query.limit, None if bound is None else bound + 1]
         limit = min([each for each in limits if each is not None], default=None)
         instances = writing.instances(self._plans.instances(query, limit))
-        self._multi.check(method, call.params, len(instances))
+        check_number(write.method, call.params, len(instances))
         return instances
 
     def _instance(self, values: Record, place: str) -> t.Any:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from ..adapter.call_paths import shown_paths
 from ..adapter.populate import key_field
 from ..globals import current_records
-from ..names import METHODS
 from ..query.groups import AGGREGATES, GROUP, UNITS
 from ..query.operators import LIMIT, POPULATE, SELECT
 from ..query.readers import (
@@ -29,7 +28,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from ..adapter.model import ServedModel
-    from ..adapter.writing import Multi
     from ..context import Params
     from ..pagination import Pagination
     from ..query import Field, Scope
@@ -60,7 +58,7 @@ def model_schemas(
     model: ServedModel,
     params: Params | None,
     pagination: Pagination,
-    multi: Multi,
+    multi: frozenset[str],
 ) -> Schemas:
     """Return the schemas of a model as one caller sees it.
 
@@ -87,7 +85,7 @@ def model_schemas(
         query=query,
         groups=schemas.groups(),
         is_paged=pagination.is_on,
-        multi=frozenset([name for name in METHODS if name in multi]),
+        multi=multi,
         relations=relations,
     )
 
