@@ -57,8 +57,6 @@ UNKNOWN_RELATIONSHIP: t.Final = Problem(
     "is not a relationship that can be populated", "unknown_relationship"
 )
 NO_SERVICE: t.Final = Problem("is shown by no service", "unknown_relationship")
-NEEDED: t.Final = Problem("leaves out records that need this one", "referred_to")
-OWNED: t.Final = Problem("names a record that belongs to another one", "reference")
 OUT_OF_RANGE: t.Final = Problem("is out of range", "out_of_range")
 NOT_FINITE: t.Final = Problem("is not a finite number", "out_of_range")
 EMPTY: t.Final = Problem("is empty", "empty")

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..errors import Conflict, NotFound
-from ..problems import NEEDED, NO_LIST, no_record, NO_SERVICE, Problem, too_long
+from ..errors import NotFound
+from ..problems import NO_LIST, no_record, NO_SERVICE, Problem, too_long
 from ..query.bounds import current_bounds, refuse, refused
 from ..query.field import shown
 from ..query.plan_cache import Plan
@@ -54,15 +54,6 @@ class WritableRelation:
         """The paths of services that show relationships, by their names."""
         self.collection: t.Any = relationship.collection_class or list
         """The class of its values: a list, or a set."""
-        self.needs_parent = (
-            relationship.direction is orm.ONETOMANY
-            and not relationship.cascade.delete_orphan
-            and any(
-                each.primary_key or not each.nullable
-                for each in relationship.remote_side
-            )
-        )
-        """``True`` if its records can't be without the one that they belong to."""
 
     def read(self, value: t.Any) -> list[t.Any]:
         """Return the identifiers of a body, or records that have one.
@@ -161,20 +152,13 @@ class RelatedInstances(t.NamedTuple):
     def set(self, instance: t.Any) -> None:
         """Set the relationship of an instance. Related records that the caller can't
         see stay.
-
-        :raises Conflict: A record that is left out can't be without this one.
         """
         relation, name = self.lookup.relation, self.lookup.relation.relationship.key
         # An instance that is not stored yet has no others.
         is_stored = orm.attributes.instance_state(instance).has_identity
         present = list(getattr(instance, name)) if is_stored else []
         unnamed = _without(present, self.instances)
-        leaving = self.lookup.visible(unnamed)
-
-        if leaving and relation.needs_parent:
-            raise Conflict(f"'{name}' {NEEDED}.", errors={name: NEEDED})
-
-        staying = _without(unnamed, leaving)
+        staying = _without(unnamed, self.lookup.visible(unnamed))
         setattr(instance, name, relation.collection([*self.instances, *staying]))
 
 
@@ -215,9 +199,7 @@ def load_related(
                 if key is not None and key in instances:
                     found[key] = instances[key]
                 else:
-                    is_record = isinstance(item, Mapping)
-                    record = "a record without identifier" if is_record else shown(item)
-                    problems[f"{prefix}.{place}"] = no_record(record)
+                    problems[f"{prefix}.{place}"] = no_record(shown(item))
 
             loaded[index][name] = RelatedInstances(lookup, list(found.values()))
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import sqlalchemy as sa
 
-from ..errors import BadRequest, Conflict
-from ..problems import OWNED, Problem, READ_ONLY
+from ..errors import BadRequest
+from ..problems import Problem, READ_ONLY
 from ..query.bounds import current_bounds, refuse
 from ..query.plans import Selection
 from ..query.values import is_json
@@ -222,9 +222,6 @@ class UnitOfWork:
                     value.set(instance)
                 else:
                     setattr(instance, name, value)
-            except sa.exc.InvalidRequestError as error:
-                # A model may say that a record has one parent only.
-                raise Conflict(f"'{full}' {OWNED}.", errors={full: OWNED}) from error
             except ValueError as error:
                 raise BadRequest(
                     f"'{full}' is not valid: {error}", errors={full: Problem.of(error)}
