@@ -52,11 +52,6 @@ class Database:
         self._to_read: Bind = {"mapper": mapper, "clause": sa.select(sa.true())}
         self._to_write = _bind_to_write(mapper)
 
-    @property
-    def dialect(self) -> sa.Dialect:
-        """The dialect of the database that the transaction in progress writes to."""
-        return join(self._source).sample.get_bind(**self._to_write).dialect
-
     def begin(self, *, writes: bool) -> None:
         """Join the transaction in progress, so that it ends what hooks begin in the
         session.

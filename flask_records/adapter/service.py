@@ -217,7 +217,7 @@ class SQLAlchemyService(Capabilities):
             return super().body_check(method, params)
 
         served = self.served
-        model = served.on(served.database.dialect)
+        model = served.on(served.database.reading().dialect)
         scope = served.scope_of(params, model)
         return partial(model.bodies.misfits, scope, method)
 
