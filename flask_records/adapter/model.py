@@ -101,7 +101,7 @@ class ServedModel:
     @cached_property
     def populate(self) -> Populate:
         """The relationships that can be shown."""
-        return Populate(self.mapper, self.populate_paths)
+        return Populate(self.mapper, self.populate_paths, self.database)
 
     @cached_property
     def writable(self) -> Mapping[str, WritableRelation]:
@@ -218,7 +218,6 @@ class ServedModel:
         return ResolvedCall(
             *(model, scope, params, query, links),
             selection=_selection(query, shown, [scope, model.clients], links),
-            database=self.database,
             beside=[field.name for field in beside],
             is_private=bool(beside or (is_client and self.rules.visible)),
         )

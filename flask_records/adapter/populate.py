@@ -33,9 +33,13 @@ class Populate:
     on each side joins.
 
     :param paths: The paths of services, by the names of relationships.
+    :param database: The database of the model.
     """
 
-    def __init__(self, mapper: orm.Mapper[t.Any], paths: Mapping[str, str]) -> None:
+    def __init__(
+        self, mapper: orm.Mapper[t.Any], paths: Mapping[str, str], database: Database
+    ) -> None:
+        self._database = database
         self._mapper = mapper
         self._paths = paths
         self.keys: Mapping[str, str] = {
@@ -73,7 +77,7 @@ class Populate:
             if service is None:
                 raise refused(full, UNKNOWN_RELATIONSHIP)
 
-            link = Link(relationship, service, params, rests)
+            link = Link(relationship, service, params, rests, self._database)
             links.append(link)
 
             if not link.is_shown:
@@ -111,6 +115,7 @@ class Link:
 
     :param params: The params of the caller.
     :param populated: The relationships of the related records to load, too.
+    :param database: The database of this end.
     """
 
     def __init__(
@@ -118,10 +123,12 @@ class Link:
         relationship: Relationship,
         service: Service,
         params: Params,
-        populated: Sequence[str] = (),
+        populated: Sequence[str],
+        database: Database,
     ) -> None:
         self._relationship = relationship
         self._populated = populated
+        self._database = database
         self._service = service
         self._params = params
         scope = service.capabilities.scope_for(params)
@@ -136,26 +143,22 @@ class Link:
         self.is_shown = self._remote_name in self.visible
         """``True`` if the caller sees the key of the other end in all records."""
 
-    def fill(
-        self, database: Database, records: Sequence[Record], keys: Sequence[t.Any]
-    ) -> None:
+    def fill(self, records: Sequence[Record], keys: Sequence[t.Any]) -> None:
         """Set the relationship in every record, by the keys read with the records."""
         distinct = [key for key in dict.fromkeys(keys) if key is not None]
-        by_key = self._related(database, distinct)
+        by_key = self._related(distinct)
         is_list = self._relationship.uselist
 
         for record, key in zip(records, keys, strict=True):
             others = by_key.get(key, [])
             record[self.name] = others if is_list else next(iter(others), None)
 
-    def _related(
-        self, database: Database, keys: Sequence[t.Any]
-    ) -> Mapping[t.Any, list[Record]]:
+    def _related(self, keys: Sequence[t.Any]) -> Mapping[t.Any, list[Record]]:
         """Return the records of the other end by the key of this end."""
         if self._relationship.secondary is None:
             return self._others(keys)
 
-        pairs = self._pairs(database, keys)
+        pairs = self._pairs(keys)
         others = self._others(list({pair[1] for pair in pairs}))
         related: dict[t.Any, list[Record]] = defaultdict(list)
 
@@ -208,9 +211,7 @@ class Link:
 
         return sort
 
-    def _pairs(
-        self, database: Database, keys: Sequence[t.Any]
-    ) -> list[tuple[t.Any, t.Any]]:
+    def _pairs(self, keys: Sequence[t.Any]) -> list[tuple[t.Any, t.Any]]:
         relationship = t.cast("t.Any", self._relationship)
         left = relationship.synchronize_pairs[0][1]
         right = relationship.secondary_synchronize_pairs[0][1]
@@ -221,7 +222,7 @@ class Link:
         if order:
             statement = statement.where(relationship.secondaryjoin)
 
-        with database.reading() as reading:
+        with self._database.reading() as reading:
             for chunk in chunks(keys):
                 chosen = statement.where(left.in_(chunk))
                 rows: Sequence[t.Any] = reading.rows(Plan(chosen, {}))

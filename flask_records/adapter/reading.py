@@ -21,7 +21,7 @@ if t.TYPE_CHECKING:
     from ..query.plans import Selection
     from ..query.where import ResolvedQuery
     from ..typing import Id, Record
-    from .database import Database, Rows, Writing
+    from .database import Rows, Writing
     from .model import Model
     from .populate import Link
     from .writing import Guards
@@ -53,9 +53,6 @@ class ResolvedCall(t.NamedTuple):
     selection: Selection
     """The columns to select."""
 
-    database: Database
-    """The database of the model."""
-
     beside: Sequence[str] = ()
     """The hidden fields that are selected for rules, and are in no record."""
 
@@ -86,7 +83,7 @@ class ResolvedCall(t.NamedTuple):
 
         for index, link in enumerate(self.links, len(names)):
             keys = [row[index] for row in rows]
-            link.fill(self.database, records, keys)
+            link.fill(records, keys)
 
         if self.is_private:
             return self._private(records, rows, len(names) + len(self.links))
