@@ -230,7 +230,6 @@ class FlaskRecords(CallSignals):
         application context has none either.
 
         :param session: A session or its source, such as ``db.session``.
-        :raises TypeError: It is neither of these.
         """
         Watch(self.services, session)
 

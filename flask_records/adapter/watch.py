@@ -23,10 +23,6 @@ if t.TYPE_CHECKING:
 
 REMOVED: t.Final = "removed"
 
-NOT_WATCHABLE: t.Final = """\
-{session!r} can't be watched. Give a session, or its source, such as 'db.session'.\
-"""
-
 logger = logging.getLogger(__package__)
 
 _told: WeakKeyDictionary[orm.SessionTransaction, set[tuple[Service, Id]]] = (
@@ -40,13 +36,9 @@ class Watch:
 
     :param services: The services, by path.
     :param session: A session or its source.
-    :raises TypeError: It is neither of these.
     """
 
     def __init__(self, services: Mapping[str, Service], session: t.Any) -> None:
-        if not isinstance(session, (orm.scoped_session, orm.sessionmaker, orm.Session)):
-            raise TypeError(NOT_WATCHABLE.format(session=session))
-
         self._services = services
         sa.event.listen(session, "before_flush", self._before_flush)
         sa.event.listen(session, "after_flush", self._after_flush)

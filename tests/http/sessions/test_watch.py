@@ -203,5 +203,5 @@ def test_other_applications_are_not_watched(app, db, records, sent):
 
 
 def test_what_is_not_a_session_can_not_be_watched(records):
-    with pytest.raises(TypeError, match="such as 'db.session'"):
+    with pytest.raises(sa.exc.InvalidRequestError, match="No such event"):
         records.watch(Room)
