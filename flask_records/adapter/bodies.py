@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from werkzeug.datastructures import FileStorage
 
 from ..errors import not_an_object
-from ..problems import CHANGED, Problem, READ_ONLY, REQUIRED, UNKNOWN_FIELD
+from ..problems import CHANGED, NO_LIST, Problem, READ_ONLY, REQUIRED, UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS, refuse, shortened
 from ..query.plans import Selection
 from ..query.values import cast, is_same, NULL_TEXTS
@@ -24,7 +24,6 @@ if t.TYPE_CHECKING:
     from ..typing import Id, Record
     from .database import Writing
     from .reading import ResolvedCall
-    from .relations import WritableRelation
 
 NOTHING: t.Final[frozenset[str]] = frozenset()
 
@@ -50,7 +49,7 @@ class Body(t.NamedTuple):
 class Bodies:
     """Reads the bodies of calls on a model.
 
-    :param relations: The relationships that bodies may name.
+    :param relations: The names of the relationships that bodies may name.
     :param populated: The relationships that ``$populate`` puts into records, and the
         fields that a caller has to see for that.
     """
@@ -58,20 +57,16 @@ class Bodies:
     def __init__(
         self,
         fields: Fields,
-        relations: Mapping[str, WritableRelation],
+        relations: frozenset[str],
         populated: Mapping[str, str],
     ) -> None:
         self._fields = fields
         self._relations = relations
         self._populated = {n: key for n, key in populated.items() if n not in relations}
-        self._casts: dict[str, Cast] = {
-            **{name: field.stored for name, field in fields.writable.items()},
-            **{name: relation.read for name, relation in relations.items()},
-        }
-        self._type_checks: dict[str, Cast] = {
-            **{name: _type_check(field) for name, field in fields.writable.items()},
-            **{name: relation.read for name, relation in relations.items()},
-        }
+        lists: dict[str, Cast] = dict.fromkeys(relations, _list)
+        writable = fields.writable.items()
+        self._casts = {name: field.stored for name, field in writable} | lists
+        self._type_checks = {n: _type_check(field) for n, field in writable} | lists
         # The address tells the identifier. The parts of an identifier are fields that a
         # client writes in create.
         is_composite = fields.composite is not None
@@ -83,7 +78,6 @@ class Bodies:
         if has_constructor(fields) or fields.mapper.dispatch.before_insert:
             self._required = Constructor(fields).required
         else:
-            writable = fields.writable.items()
             self._required = [name for name, each in writable if each.is_required]
 
     def created(self, call: ResolvedCall, data: t.Any) -> list[Record]:
@@ -239,7 +233,7 @@ class Bodies:
 
     def _refused(self, call: ResolvedCall, *, is_new: bool) -> frozenset[str]:
         """Return the names that a body may not have values for."""
-        state, relations = call.params._state, self._relations.keys()
+        state, relations = call.params._state, self._relations
         sent = frozenset(state.client_fields)
         refused = sent - call.scope.writable - relations
 
@@ -277,6 +271,17 @@ class Bodies:
             read.unwritten[name] = value
         else:
             read.problems[name] = self.problem(name)
+
+
+def _list(value: t.Any) -> list[t.Any]:
+    """Return identifiers of records, or records that have one.
+
+    :raises ValueError: It is not a list.
+    """
+    if not isinstance(value, list):
+        raise ValueError(NO_LIST)
+
+    return value
 
 
 def _type_check(field: Field) -> Cast:

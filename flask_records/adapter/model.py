@@ -38,7 +38,6 @@ if t.TYPE_CHECKING:
     from .database import Reading, Writing
     from .fast_path import Write
     from .populate import Link
-    from .relations import WritableRelation
     from .sessions import SessionSource
 
 WRONG_RULE: t.Final = "A rule for '{name}' is not right: {error}"
@@ -104,10 +103,9 @@ class ServedModel:
         return Populate(self.mapper, self.populate_paths, self.database)
 
     @cached_property
-    def writable(self) -> Mapping[str, WritableRelation]:
+    def writable(self) -> Mapping[str, Relationship]:
         """The relationships that can be written, by name."""
-        paths = self.populate_paths
-        return writable_relations(self.writable_relations, self.mapper, paths)
+        return writable_relations(self.writable_relations, self.mapper)
 
     def on(self, dialect: sa.Dialect) -> Model:
         """Return the model on a database. Several applications with different databases
@@ -305,7 +303,7 @@ class Model:
         self.plans = Plans(self.fields)
         """The plans of reads."""
         shown = served.populate.keys if served.syntax.populates else {}
-        self.bodies = Bodies(self.fields, served.writable, shown)
+        self.bodies = Bodies(self.fields, frozenset(served.writable), shown)
         """The reader of bodies."""
         self._served = served
 
@@ -315,7 +313,7 @@ class Model:
 
     @cached_property
     def _unit_of_work(self) -> UnitOfWork:
-        return UnitOfWork(self, self._served.writable)
+        return UnitOfWork(self, self._served)
 
     def write(self, write: Write) -> list[Record]:
         """Return the records that are written, by one statement where that is enough,

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..errors import NotFound
-from ..problems import NO_LIST, no_record, NO_SERVICE, Problem, too_long
+from ..problems import no_record, NO_SERVICE, Problem, too_long
 from ..query.bounds import current_bounds, refuse, refused
 from ..query.field import shown
 from ..query.plan_cache import Plan
@@ -20,6 +20,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from ..query import Fields
+    from ..query.paths import Relationship
     from ..typing import Record
     from .fast_path import Write
 
@@ -39,47 +40,21 @@ COLLECTIONS: t.Final = (list, set)
 """The classes of collections that bodies write."""
 
 
-class WritableRelation:
-    """A relationship that bodies may name.
-
-    :param paths: The paths of services that show relationships, by their names.
-    """
-
-    def __init__(
-        self, relationship: orm.RelationshipProperty[t.Any], paths: Mapping[str, str]
-    ) -> None:
-        self.relationship = relationship
-        """The relationship."""
-        self.paths = paths
-        """The paths of services that show relationships, by their names."""
-        self.collection: t.Any = relationship.collection_class or list
-        """The class of its values: a list, or a set."""
-
-    def read(self, value: t.Any) -> list[t.Any]:
-        """Return the identifiers of a body, or records that have one.
-
-        :raises ValueError: It is not a list.
-        """
-        if not isinstance(value, list):
-            raise ValueError(NO_LIST)
-
-        return value
-
-
 class Lookup:
     """Looks up the records of a relationship as the caller of a write sees them.
 
     :raises BadRequest: No service shows these records.
     """
 
-    def __init__(self, relation: WritableRelation, write: Write) -> None:
-        name = relation.relationship.key
-        service = service_of(relation.relationship, relation.paths)
+    def __init__(
+        self, relationship: Relationship, paths: Mapping[str, str], write: Write
+    ) -> None:
+        service = service_of(relationship, paths)
 
         if service is None:
-            raise refused(name, NO_SERVICE)
+            raise refused(relationship.key, NO_SERVICE)
 
-        self.relation = relation
+        self.relationship = relationship
         """The relationship."""
         self._service = service
         self._writing = write.writing
@@ -153,21 +128,23 @@ class RelatedInstances(t.NamedTuple):
         """Set the relationship of an instance. Related records that the caller can't
         see stay.
         """
-        relation, name = self.lookup.relation, self.lookup.relation.relationship.key
+        relationship, name = self.lookup.relationship, self.lookup.relationship.key
+        collection: t.Any = relationship.collection_class or list
         # An instance that is not stored yet has no others.
         is_stored = orm.attributes.instance_state(instance).has_identity
         present = list(getattr(instance, name)) if is_stored else []
         unnamed = _without(present, self.instances)
         staying = _without(unnamed, self.lookup.visible(unnamed))
-        setattr(instance, name, relation.collection([*self.instances, *staying]))
+        setattr(instance, name, collection([*self.instances, *staying]))
 
 
 def load_related(
-    relations: Mapping[str, WritableRelation], write: Write
+    relationships: Mapping[str, Relationship], paths: Mapping[str, str], write: Write
 ) -> list[Record]:
     """Return the bodies of a write with the related instances in place of their
     identifiers.
 
+    :param paths: The paths of services that show relationships, by their names.
     :raises BadRequest: A record is not there, or the caller may not see it, or there
         are too many.
     """
@@ -176,13 +153,13 @@ def load_related(
     problems: dict[str, Problem] = {}
     limit = current_bounds().list_items
 
-    for name, relation in relations.items():
+    for name, relationship in relationships.items():
         ids = {i: body[name] for i, body in enumerate(write.bodies) if name in body}
 
         if not ids:
             continue
 
-        lookup = Lookup(relation, write)
+        lookup = Lookup(relationship, paths, write)
         keys = {index: list(map(lookup.key, items)) for index, items in ids.items()}
         distinct = {key for each in keys.values() for key in each if key is not None}
 
@@ -208,13 +185,13 @@ def load_related(
 
 
 def writable_relations(
-    names: Iterable[str], mapper: orm.Mapper[t.Any], paths: Mapping[str, str]
-) -> dict[str, WritableRelation]:
+    names: Iterable[str], mapper: orm.Mapper[t.Any]
+) -> dict[str, Relationship]:
     """Return the relationships of an option, by name.
 
     :raises ValueError: A name is not a relationship that can be written.
     """
-    relations = {}
+    relationships = {}
 
     for name in names:
         relationship = mapper.relationships.get(name)
@@ -229,9 +206,9 @@ def writable_relations(
             model = mapper.class_.__name__
             raise ValueError(NOT_WRITTEN.format(name=name, model=model))
 
-        relations[name] = WritableRelation(relationship, paths)
+        relationships[name] = relationship
 
-    return relations
+    return relationships
 
 
 def _without(instances: Sequence[t.Any], others: Sequence[t.Any]) -> list[t.Any]:

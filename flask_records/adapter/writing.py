@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
+from functools import partial
 
 import sqlalchemy as sa
 
@@ -25,9 +26,8 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .database import Rows
     from .fast_path import Write
-    from .model import Model
+    from .model import Model, ServedModel
     from .reading import ResolvedCall
-    from .relations import WritableRelation
 
 # No method updates many records, but section 2.4 of the specification lists it.
 MULTI_METHODS: t.Final = ("create", "update", "patch", "remove")
@@ -118,11 +118,13 @@ class Guards(t.NamedTuple):
 class UnitOfWork:
     """Writes records through instances of the model, with all that listens to them."""
 
-    def __init__(self, model: Model, relations: Mapping[str, WritableRelation]) -> None:
+    def __init__(self, model: Model, served: ServedModel) -> None:
         self._fields = model.fields
         self._plans = model.plans
         self._model = model.fields.model
-        self._writable = relations
+        self._load_related = partial(
+            load_related, served.writable, served.populate_paths
+        )
         self._has_constructor = has_constructor(model.fields)
         self._constructor = Constructor(model.fields)
 
@@ -130,7 +132,7 @@ class UnitOfWork:
         """Return new records."""
         instances = [
             self._instance(values, f"{index}." if write.is_list else "")
-            for index, values in enumerate(load_related(self._writable, write))
+            for index, values in enumerate(self._load_related(write))
         ]
 
         with write.writing.of(instances):
@@ -145,7 +147,7 @@ class UnitOfWork:
     def patch(self, write: Write) -> list[Record]:
         """Return the record with its new values, or all that meet the query."""
         instances = self._instances(write)
-        write = write._replace(bodies=load_related(self._writable, write))
+        write = write._replace(bodies=self._load_related(write))
 
         if write.call.guards is not None:
             write.call.guards.check(write, instances)
