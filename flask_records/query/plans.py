@@ -10,7 +10,6 @@ from functools import cache, cached_property
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .operators import all_of
 from .plan_cache import Plan, PlanCache
 from .where import conditions, ResolvedGroup, ResolvedQuery
 
@@ -215,9 +214,16 @@ class Plans:
         """Return the statement of the records of a query with its values, for the
         application.
         """
-        columns = [self._shown(each, selection.conditions) for each in query.selected]
-        where = conditions(query, self._model, is_literal=True)
-        statement = sa.select(*columns).where(*where)
+        model = self._model
+        terms = conditions(selection.shown_if, model, is_one=True, is_literal=True)
+        columns = {each.name: each.selected for each in query.selected}
+
+        # A field is null where a record does not show it.
+        for name, term in zip(selection.conditions, terms, strict=True):
+            columns[name] = sa.case((term, columns[name]))
+
+        statement = sa.select(*[each.label(name) for name, each in columns.items()])
+        statement = statement.where(*conditions(query, model, is_literal=True))
 
         if query.sort:
             statement = statement.order_by(*self._order(query))
@@ -267,17 +273,6 @@ class Plans:
         key = ("instances", query.sort, has_id, *cut)
         parameters = {**id_parameters(id), LIMIT: limit, SKIP: query.skip}
         return self._cache.plan(key, build, parameters, query)
-
-    def _shown(self, field: Field, shown_if: Mapping[str, ResolvedQuery]) -> t.Any:
-        """Return the column of a field, which is null where a record does not show
-        it.
-        """
-        if field.name not in shown_if:
-            return field.selected.label(field.name)
-
-        condition = shown_if[field.name]
-        terms = conditions(condition, self._model, is_one=True, is_literal=True)
-        return sa.case((all_of(terms), field.selected)).label(field.name)
 
     def _is_id(self) -> list[t.Any]:
         return have_id([field.column for field in self._fields.identifying])
