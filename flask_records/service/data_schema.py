@@ -51,9 +51,6 @@ MAX_LISTED: t.Final = 1000
 SUBJECT: t.Final = re.compile(r"^(\w+|\w+ input) (?=should )")
 """The word for the value in a message of pydantic."""
 
-RECURSION: t.Final = {"type": "object"}
-"""The schema of an object inside of one of its own kind."""
-
 NO_NAME: t.Final = """\
 The field '{name}' of {model} has several names, a path, or the name of another field. \
 Give it one 'alias'.\
@@ -338,7 +335,7 @@ def _inlined(
     name = str(schema.get("$ref", "")).rpartition("/")[2]
 
     if name in outer:
-        made = {**RECURSION}
+        made = {"type": "object"}
     elif name in definitions:
         made = _inlined(definitions[name], definitions, (*outer, name))
 

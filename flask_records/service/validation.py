@@ -21,7 +21,6 @@ if t.TYPE_CHECKING:
     from ..context import HookContext
     from ..typing import Record
     from .data_schema import DataSchema
-    from .target import BodyCheck
 
 UNFIT: t.Final = "The result of '{path}.{method}' does not fit its schema: {error}."
 
@@ -131,7 +130,8 @@ def check_types(context: HookContext) -> None:
     is_client = context.params.provider is not None
 
     if is_client and context.method in BODIES and context.data is not None:
-        find_problems = _check_of(context)
+        parts = context.service.capabilities
+        find_problems = parts.body_check(context.method, context.params)
         _each_body(context, lambda body: (body, find_problems(body)))
 
 
@@ -242,10 +242,6 @@ def _each_body(
     return checked[0] if is_one else checked
 
 
-def _check_of(context: HookContext) -> BodyCheck:
-    return context.service.capabilities.body_check(context.method, context.params)
-
-
 def _checked(
     context: HookContext, schema: DataSchema, data: Record
 ) -> tuple[Record, dict[str, Problem]]:
@@ -274,7 +270,7 @@ def _others_of_client(
     parts, method = context.service.capabilities, context.method
     # A mapped class tells what a client may not write, as without a schema.
     if schema.others == "allow" or (parts.model is not None and method in METHODS):
-        return others, _check_of(context)(others)
+        return others, parts.body_check(method, context.params)(others)
 
     # The address tells an identifier, and a new record has none yet.
     is_told = method in ("update", "patch") or others.get(parts.id) is None
