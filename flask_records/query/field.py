@@ -27,7 +27,6 @@ from .values import (
     Conversion,
     converted,
     converter_for,
-    is_json,
 )
 
 if t.TYPE_CHECKING:
@@ -95,13 +94,6 @@ class Field:
     """``True`` for a column that SQLAlchemy itself compares with values, without a
     comparator of the application.
     """
-
-    @cached_property
-    def is_document(self) -> bool:
-        """``True`` for JSON documents, which are compared with null only, since each
-        database has another idea of equal ones.
-        """
-        return is_json(self.column.type)
 
     @property
     def is_required(self) -> bool:

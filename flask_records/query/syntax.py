@@ -26,6 +26,7 @@ from .operators import (
     SELECT,
 )
 from .readers import items_of
+from .values import is_json
 from .where import (
     ResolvedComparison,
     ResolvedGroup,
@@ -213,7 +214,8 @@ class _Conditions:
     def _comparison(
         self, field: Field, operator: Operator, value: t.Any
     ) -> ResolvedComparison:
-        if operator.is_bound and value is not None and field.is_document:
+        # Each database has another idea of equal documents.
+        if operator.is_bound and value is not None and is_json(field.column.type):
             raise refused(field.name, problems.NULL_ONLY)
 
         self.values.append(value)
