@@ -65,11 +65,11 @@ class PlanCache:
         is_cached = True
 
         if query is not None:
-            parameters.update(query.parameters())
+            parameters.update(query.parameters)
             key, is_cached = (key, query.terms), query.has_shape
 
         if selection is not None:
-            parameters.update(selection.parameters)
+            parameters.update(selection.shown_if.parameters)
             key = key, selection.key
             is_cached = is_cached and selection.shown_if.has_shape
 

@@ -99,7 +99,8 @@ class Selection:
         """A query with a term for each of the conditions."""
         queries = self.conditions.values()
         terms = tuple([ResolvedGroup("$and", query.terms) for query in queries])
-        return ResolvedQuery((), terms, [v for query in queries for v in query.values])
+        values = [value for query in queries for value in query.values]
+        return ResolvedQuery((), terms, values, prefix=SHOWN)
 
     def of(self, model: t.Any) -> Select:
         """Return the statement of the columns of the fields, the links and the
@@ -107,14 +108,9 @@ class Selection:
         """
         columns = [field.selected for field in self.fields]
         columns += [column for _, column in self.links]
-        shown = conditions(self.shown_if, model, prefix=SHOWN, is_one=True)
+        shown = conditions(self.shown_if, model, is_one=True)
         columns += [each.label(f"{SHOWN}{i}") for i, each in enumerate(shown)]
         return sa.select(*columns)
-
-    @cached_property
-    def parameters(self) -> Mapping[str, t.Any]:
-        """The values in the conditions, by the names of their parameters."""
-        return self.shown_if.parameters(SHOWN)
 
 
 class Plans:

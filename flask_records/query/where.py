@@ -22,9 +22,6 @@ if t.TYPE_CHECKING:
 MAX_TERMS: t.Final = 40
 """The number of terms of a query up to which its statement is cached."""
 
-PREFIX: t.Final = "records_"
-"""The beginning of the names of the parameters of a query."""
-
 
 class ResolvedComparison(t.NamedTuple):
     """A comparison without its value."""
@@ -107,6 +104,9 @@ class ResolvedQuery:
     groups: Groups | None = None
     """The groups of the records, whose values are read in their place."""
 
+    prefix: str = "records_"
+    """The beginning of the names of its parameters in a statement."""
+
     def within(self, rule: ResolvedQuery) -> ResolvedQuery:
         """Return a query whose records meet the conditions of another one, too."""
         return replace(
@@ -133,17 +133,14 @@ class ResolvedQuery:
             and not any([isinstance(each, SortPath) for each, _ in self.sort])
         )
 
-    def parameters(self, prefix: str = PREFIX) -> Mapping[str, t.Any]:
-        """Return the values by the names of their parameters in the statement of the
-        shape.
-
-        :param prefix: The beginning of the names.
-        """
+    @cached_property
+    def parameters(self) -> Mapping[str, t.Any]:
+        """The values by the names of their parameters in the statement of the shape."""
         if not self.has_shape:
             return {}
 
         return {
-            f"{prefix}{index}": value
+            f"{self.prefix}{index}": value
             for index, value in enumerate(self.values)
             if value is not None
         }
@@ -162,7 +159,6 @@ def conditions(
     query: ResolvedQuery,
     entity: t.Any,
     *,
-    prefix: str = PREFIX,
     is_one: bool = False,
     is_literal: bool = False,
 ) -> list[Expression]:
@@ -171,12 +167,11 @@ def conditions(
 
     :param entity: The model, an alias of it, or an object that has the columns of the
         fields under their names.
-    :param prefix: The beginning of the names of the parameters.
     :param is_one: ``True`` if the query is of one record.
     :param is_literal: ``True`` for the values, whatever shape the query has.
     """
     is_bound = query.has_shape and not is_literal
-    values = iter(_parameters(query, prefix) if is_bound else query.values)
+    values = iter(_parameters(query) if is_bound else query.values)
     return _expressions(query.terms, entity, values, is_one)
 
 
@@ -202,9 +197,9 @@ def _expression(
     return t.cast("Expression", condition)
 
 
-def _parameters(query: ResolvedQuery, prefix: str) -> Iterator[t.Any]:
+def _parameters(query: ResolvedQuery) -> Iterator[t.Any]:
     """Yield the parameters that stand for the values of a query."""
     for index, each in enumerate(query.comparisons):
-        name, type_ = f"{prefix}{index}", each.field.column.type
+        name, type_ = f"{query.prefix}{index}", each.field.column.type
         parameter = sa.bindparam(name, type_=type_, expanding=each.operator in LISTS)
         yield None if each.is_null else parameter
