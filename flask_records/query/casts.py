@@ -41,7 +41,7 @@ T = t.TypeVar("T")
 
 def as_text(value: t.Any) -> str:
     """Return text, also of numbers and truth values."""
-    if type(value) is str and value.isascii() and "\0" not in value:
+    if type(value) is str and value.isascii():
         return value
 
     if isinstance(value, bool):
@@ -53,9 +53,6 @@ def as_text(value: t.Any) -> str:
 
     if not isinstance(value, str):
         raise ValueError(problems.NO_TEXT)
-
-    if "\0" in value:
-        raise ValueError(problems.NUL)
 
     # A lone surrogate can't be stored. Nothing else fails to encode.
     try:

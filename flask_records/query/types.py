@@ -119,6 +119,18 @@ def _texts(type_: sa.String, dialect: sa.Dialect | None) -> Conversion:
     return Conversion(casts.as_text, check, is_text=True, null_texts=(), schema=schema)
 
 
+def _texts_of_postgresql(type_: sa.String, dialect: sa.Dialect | None) -> Conversion:
+    def cast_text(value: t.Any) -> str:
+        text = casts.as_text(value)
+
+        if "\0" in text:
+            raise ValueError(problems.NUL)
+
+        return text
+
+    return replace(_texts(type_, dialect), cast=cast_text)
+
+
 def _enums(type_: sa.Enum, dialect: sa.Dialect | None) -> Conversion:
     texts, class_ = type_.enums, t.cast("t.Any", type_.enum_class)
     # The names of members may be aliases.
@@ -354,6 +366,7 @@ OF_MARIADB: t.Final[Mapping[TypeKey, Row]] = {sa.Numeric: _numerics_of_mariadb}
 
 BY_DATABASE: t.Final[Mapping[str, Mapping[TypeKey, Row]]] = {
     "sqlite": {sa.Numeric: _numerics_of_sqlite},
+    "postgresql": {sa.String: _texts_of_postgresql},
     "mariadb": OF_MARIADB,
     "mysql": OF_MARIADB,
 }
