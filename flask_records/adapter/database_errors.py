@@ -114,6 +114,9 @@ CLASSES: t.Final[Mapping[type[Exception], ErrorKind]] = {
     orm.exc.StaleDataError: ErrorKind(
         Conflict, "The record was changed by another call. Try again."
     ),
+    sa.exc.CircularDependencyError: ErrorKind(
+        Conflict, "The records refer to each other. Write them one by one."
+    ),
     # The pool has no connection left.
     sa.exc.TimeoutError: AWAY,
 }

@@ -32,6 +32,9 @@ if t.TYPE_CHECKING:
 # No method updates many records, but section 2.4 of the specification lists it.
 MULTI_METHODS: t.Final = ("create", "update", "patch", "remove")
 
+NARROW: t.Final = "Narrow the query, or send a $limit."
+"""The cure for a query that finds too many records."""
+
 
 def multi_of(multi: bool | Collection[str]) -> frozenset[str]:
     """Return the methods that take many records.
@@ -67,11 +70,7 @@ def check_number(method: str, params: Params, number: int) -> None:
     limit = max_records(params)
 
     if limit is not None and number > limit:
-        cure = "Narrow the query, or send a $limit."
-
-        if method == "create":
-            cure = "Send the list in parts."
-
+        cure = "Send the list in parts." if method == "create" else NARROW
         raise BadRequest(
             f"Can not {method} more than {limit} records in one call. {cure}"
         )
