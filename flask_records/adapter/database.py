@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from contextlib import contextmanager
 from functools import cached_property, partial
+from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -12,7 +13,7 @@ from sqlalchemy import orm
 from ..query.plan_cache import Plan
 from ..transaction import Transaction
 from .connections import JoinedConnection, listens, without_transaction
-from .database_errors import translated
+from .database_errors import READ_ONLY, translated
 from .joined_session import LIBRARIES
 from .sessions import join
 
@@ -38,6 +39,12 @@ COMMIT_EVENTS: t.Final = (
 )
 """The events of a session by which an application follows its commits."""
 
+READ_ONLY_VIEW: t.Final = sa.text("""\
+    SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = :name AND NOT EXISTS
+    (SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND tbl_name = :name)
+""")
+"""The statement that finds a view of SQLite without triggers."""
+
 WRITTEN: t.Final = "records_written"
 """The key in the ``info`` of a session with the instances that a service writes."""
 
@@ -49,8 +56,10 @@ class Database:
 
     def __init__(self, source: SessionSource, mapper: Mapper) -> None:
         self._source = source
+        self._mapper = mapper
         self._to_read: Bind = {"mapper": mapper, "clause": sa.select(sa.true())}
         self._to_write = _bind_to_write(mapper)
+        self._read_only: WeakKeyDictionary[sa.Engine, bool] = WeakKeyDictionary()
 
     def begin(self, *, writes: bool) -> None:
         """Join the transaction in progress, so that it ends what hooks begin in the
@@ -90,24 +99,45 @@ class Database:
         """Return an object that writes in the transaction in progress.
 
         :param is_alone: ``True`` if nothing but the write happens in it.
+        :raises MethodNotAllowed: The model is a view that SQLite does not write.
         """
         joined = join(self._source)
         engine = self._engine_to_write(joined) if is_alone else None
-        return Writing(joined, self._to_write, engine)
+        writing = Writing(joined, self._to_write, engine)
+
+        # With RETURNING, SQLite takes a write to a view, and does nothing.
+        if engine is None and self._is_read_only(writing.connection):
+            raise READ_ONLY.error(READ_ONLY.text)
+
+        return writing
 
     def _engine_to_write(self, joined: JoinedSession) -> sa.Engine | None:
         """Return the engine for a write that needs no session, or ``None`` if a session
-        has to write.
+        has to write, or look first if it can.
         """
         sample = joined.sample
+        engine = self._free_engine(sample, self._to_write)
 
         # The application may follow the commits of its session.
-        if type(sample).commit is not orm.Session.commit or listens(
-            sample.dispatch, COMMIT_EVENTS
+        if (
+            engine is None
+            or type(sample).commit is not orm.Session.commit
+            or listens(sample.dispatch, COMMIT_EVENTS)
         ):
             return None
 
-        return self._free_engine(sample, self._to_write)
+        return engine if self._read_only.get(engine) is False else None
+
+    def _is_read_only(self, connection: sa.Connection) -> bool:
+        answer = self._read_only.get(connection.engine)
+
+        if answer is None:
+            name = {"name": getattr(self._mapper.local_table, "name", None)}
+            is_sqlite = connection.dialect.name == "sqlite"
+            rows = connection.execute(READ_ONLY_VIEW, name).all() if is_sqlite else ()
+            answer = self._read_only[connection.engine] = bool(rows)
+
+        return answer
 
     def _free_engine(self, session: orm.Session, bind: Bind) -> sa.Engine | None:
         """Return the engine of a statement, or ``None`` if the session has to execute
