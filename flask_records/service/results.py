@@ -158,13 +158,10 @@ def shown(service: Service, context: HookContext) -> t.Any:
     if not (unwanted or rules):
         return result
 
-    # A usual record of a custom method has what the application put there.
-    is_ruled = bool(rules) and context.method not in service.custom_methods
+    if rules:
+        result = _with_answers(service, context, result)
 
     def cut(record: Record) -> Record:
-        if is_ruled and not isinstance(record, PrivateRecord):
-            record = PrivateRecord(record, service)
-
         if isinstance(record, PrivateRecord):
             record = record.shown_to(viewer)
 
@@ -172,6 +169,42 @@ def shown(service: Service, context: HookContext) -> t.Any:
         return sent
 
     return with_records(result, cut)
+
+
+def _with_answers(service: Service, context: HookContext, result: t.Any) -> t.Any:
+    """Return a result whose records of a service know what the caller may not see. Each
+    rule is called once for all of them.
+    """
+    # A usual record of a custom method has what the application put there.
+    is_custom = context.method in service.custom_methods
+    asked: list[PrivateRecord] = []
+
+    def ask(record: Record) -> Record:
+        if not isinstance(record, PrivateRecord) and not is_custom:
+            record = PrivateRecord(record, service)
+
+        # Other services are asked by record, and known answers are not repeated.
+        if (
+            not isinstance(record, PrivateRecord)
+            or record.service is not service
+            or record.unseen is not None
+        ):
+            return record
+
+        # A cache may hand the record to another viewer.
+        asked.append(record.copy())
+        return asked[-1]
+
+    result = with_records(result, ask)
+
+    if asked:
+        rights = Rights(service, [{**each, **each.beside} for each in asked])
+        answers = rights.hidden_from(context.params.user)
+
+        for record, unseen in zip(asked, answers, strict=True):
+            record.unseen = unseen
+
+    return result
 
 
 def event_records(service: Service, records: t.Any) -> t.Any:

@@ -165,9 +165,14 @@ def test_formatter_of_the_application_gets_cut_records(records, db, place):
     assert "password" not in text
 
 
-def test_a_rule_is_applied_to_each_record_of_a_hook(records, db):
-    rule = {"age": lambda user: {"email": ANN["email"]}}
-    service = SQLAlchemyService(User, hidden=["password"], visible=rule)
+def test_rule_is_called_once_for_all_records_of_a_result(records, db):
+    calls = []
+
+    def is_own(user):
+        calls.append(user)
+        return {"email": ANN["email"]}
+
+    service = SQLAlchemyService(User, hidden=["password"], visible={"age": is_own})
     users = records.add("users", service, public=True)
 
     @users.before("find")
@@ -179,3 +184,4 @@ def test_a_rule_is_applied_to_each_record_of_a_hook(records, db):
         answer = app.test_client().get("/users").json
 
     assert [record.get("age") for record in answer] == [3, None, None]
+    assert len(calls) == 1
