@@ -19,7 +19,7 @@ from ..errors import BadRequest
 from ..problems import Problem
 from .bounds import shortened
 from .casts import moment_text, of_json_text
-from .types import conversion_of, has_own_class
+from .types import conversion_of
 from .values import (
     Cast,
     cast,
@@ -253,7 +253,7 @@ def _field(
 
     if converter is not None:
         conversion = converted(conversion or OPAQUE, converter)
-    elif conversion is None or has_own_class(type_):
+    elif conversion is None:
         names = {"model": mapper.class_.__name__, "name": name, "type": type_}
         raise ValueError(NO_FORM.format(**names, class_=type(type_).__name__))
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import enum
 import typing as t
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Context, Decimal
@@ -18,6 +21,7 @@ from .values import (
     Conversion,
     NULL_TEXTS,
     nullable,
+    python_type,
     Schema,
 )
 
@@ -274,24 +278,44 @@ def _decorated(
     type_: TypeDecorator[t.Any], dialect: sa.Dialect | None
 ) -> Conversion | None:
     impl = type_.impl_instance if dialect is None else type_.load_dialect_impl(dialect)
-    conversion = conversion_of(impl, dialect)
+    conversion, class_ = conversion_of(impl, dialect), python_type(type_)
 
-    # The type makes its values of those that are selected.
-    form: dict[str, t.Any] = {"compared_by_database": True, "select": None}
-    return None if conversion is None else replace(conversion, **form)
+    if conversion is None:
+        return None
+
+    is_own = class_ is not python_type(impl)
+    return replace(
+        (conversion_of_class(class_) if is_own else None) or conversion,
+        compared_by_database=True,
+        # The type makes its values of those that are selected.
+        select=None,
+    )
 
 
-def has_own_class(type_: t.Any) -> bool:
-    """Return ``True`` for a decorator that names another class of its values than the
-    type that it decorates.
-    """
-    if not isinstance(type_, TypeDecorator) or isinstance(type_, sa.Interval):
-        return False
+def _documents(class_: type[t.Any], problem: problems.Problem) -> Conversion:
+    """Return the conversion of JSON documents that are lists, or objects."""
 
-    try:
-        return type_.python_type not in (object, type_.impl_instance.python_type)
-    except NotImplementedError:
-        return False
+    def cast(value: t.Any) -> t.Any:
+        if not isinstance(document := casts.as_json(value), class_):
+            raise ValueError(problem)
+
+        return document
+
+    schema = {"type": "array" if class_ is list else "object"}
+    return replace(DOCUMENT, cast=cast, schema=schema)
+
+
+def conversion_of_class(class_: t.Any) -> Conversion | None:
+    """Return the conversion of the values of a class, or ``None`` if it has none."""
+    if isinstance(class_, type) and issubclass(class_, enum.Enum):
+        return _enums(sa.Enum(class_), None)
+
+    if class_ in (list, dict):
+        problem = problems.NO_LIST if class_ is list else problems.NO_OBJECT
+        return _documents(class_, problem)
+
+    type_ = PYTHON_TYPES.get(class_)
+    return None if type_ is None else conversion_of(type_)
 
 
 # The JSON Schemas of several types.
@@ -371,3 +395,18 @@ BY_DATABASE: t.Final[Mapping[str, Mapping[TypeKey, Row]]] = {
     "mysql": OF_MARIADB,
 }
 """The rows that are other ones on a database."""
+
+PYTHON_TYPES: t.Final[Mapping[type[t.Any], TypeEngine[t.Any]]] = {
+    bool: sa.Boolean(),
+    int: sa.BigInteger(),
+    float: sa.Double(),
+    str: sa.String(),
+    Decimal: sa.Numeric(),
+    dt.datetime: sa.DateTime(),
+    dt.date: sa.Date(),
+    dt.time: sa.Time(),
+    dt.timedelta: sa.Interval(),
+    uuid.UUID: sa.Uuid(),
+    bytes: sa.LargeBinary(),
+}
+"""The types of columns for the values of Python types."""

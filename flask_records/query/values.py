@@ -93,6 +93,16 @@ def is_json(type_: TypeEngine[t.Any]) -> bool:
     return isinstance(type_, sa.JSON)
 
 
+def python_type(type_: t.Any) -> type[t.Any] | None:
+    """Return the class of the values of a column, if it is known."""
+    try:
+        class_ = type_.python_type
+    except NotImplementedError:
+        return None
+
+    return class_ if isinstance(class_, type) else None
+
+
 def cast(conversion: Conversion, value: t.Any) -> t.Any:
     """Cast a value of a body, or an identifier, to the type of a column.
 
