@@ -203,6 +203,11 @@ def _translation(
 ) -> Exception | None:
     fields = None if scope is None else scope.fields
 
+    # SQLAlchemy tells many new records apart by their keys.
+    if type(error) is sa.exc.InvalidRequestError and fields and bodies:
+        has_key = any(not fields.fixed.isdisjoint(body) for body in bodies)
+        return not_kept(fields) if has_key else None
+
     kind = _kind_of(error)
 
     if (
@@ -222,7 +227,10 @@ def _translation(
     if problem is None:
         return kind.error(text)
 
-    names = [] if scope is None else _names_in(t.cast("t.Any", error), kind, scope)
+    names = []
+
+    if scope is not None:
+        names = _names_in(t.cast("t.Any", error), kind, scope, bodies or ())
 
     if names and kind is UNIQUE:
         quoted = ", ".join(f"'{name}'" for name in names)
@@ -306,7 +314,12 @@ def _code_of(error: sa.exc.StatementError) -> int | str | None:
     return None
 
 
-def _names_in(error: sa.exc.StatementError, kind: ErrorKind, scope: Scope) -> list[str]:
+def _names_in(
+    error: sa.exc.StatementError,
+    kind: ErrorKind,
+    scope: Scope,
+    bodies: Sequence[Record],
+) -> list[str]:
     """Return the fields whose columns, or whose index, the error of a driver names."""
     fields = scope.fields
 
@@ -332,7 +345,13 @@ def _names_in(error: sa.exc.StatementError, kind: ErrorKind, scope: Scope) -> li
         if names:
             return names
 
-    return []
+    # SQLite names no foreign key.
+    keys = {
+        name
+        for name, column in fields.columns.items()
+        if column.foreign_keys and any(body.get(name) is not None for body in bodies)
+    }
+    return [*keys] if kind is REFERENCE and len(keys) == 1 else []
 
 
 def _unique_indexes(tables: Sequence[sa.Table]) -> dict[str, str]:

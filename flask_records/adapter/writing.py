@@ -8,8 +8,8 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from ..errors import BadRequest
-from ..problems import Problem, READ_ONLY
+from ..errors import BadRequest, Conflict
+from ..problems import OWNED, Problem, READ_ONLY
 from ..query.bounds import current_bounds, refuse
 from ..query.plans import Selection
 from ..query.values import is_json
@@ -224,6 +224,9 @@ class UnitOfWork:
                     value.set(instance)
                 else:
                     setattr(instance, name, value)
+            except sa.exc.InvalidRequestError as error:
+                # A model may say that a record has one parent only.
+                raise Conflict(f"'{full}' {OWNED}.", errors={full: OWNED}) from error
             except ValueError as error:
                 raise BadRequest(
                     f"'{full}' is not valid: {error}", errors={full: Problem.of(error)}

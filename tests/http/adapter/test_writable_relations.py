@@ -63,7 +63,9 @@ class Post(Base):
     )
     loose: Mapped[list[Loose]] = relationship()
     firm: Mapped[list[Firm]] = relationship()
-    owned: Mapped[list[Owned]] = relationship(cascade="all, delete-orphan")
+    owned: Mapped[list[Owned]] = relationship(
+        cascade="all, delete-orphan", single_parent=True
+    )
 
 
 class Loose(Base):
@@ -246,6 +248,16 @@ def test_missing_records_are_named_by_their_places(client, post, editor, tags):
     assert patched.json["errors"] == {"tags.1": "names '0', which is not there"}
     assert listed == {"1.tags.1": "names '0', which is not there"}
     assert client.get("/posts?title=C").json == []
+
+
+def test_a_record_that_has_one_parent_only_gets_no_second_one(client, editor):
+    owned = created(client, "owned", postId=None)["id"]
+    body = {"title": "B", "editorId": editor, "owned": [owned]}
+
+    response = client.post("/posts", json=[body, body])
+
+    why = "names a record that belongs to another one"
+    assert (response.status_code, response.json["errors"]) == (409, {"1.owned": why})
 
 
 def test_record_that_the_caller_can_not_see_is_like_one_that_is_not_there(
