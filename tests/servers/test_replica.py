@@ -40,12 +40,24 @@ def app(servers):
 
     with app.app_context():
         Base.metadata.create_all(db.engine)
+        wait_until(lambda: has_replayed(db.engine, db.engines["replica"]))
         yield app
         db.session.remove()
         Base.metadata.drop_all(db.engine)
 
         for engine in db.engines.values():
             engine.dispose()
+
+
+def has_replayed(primary, replica):
+    """Whether a replica has all that its primary has written."""
+    with primary.connect() as connection:
+        written = connection.scalar(sa.text("SELECT pg_current_wal_lsn()::text"))
+
+    statement = sa.text("SELECT pg_last_wal_replay_lsn() >= CAST(:written AS pg_lsn)")
+
+    with replica.connect() as connection:
+        return connection.scalar(statement, {"written": written})
 
 
 def test_the_replica_answers_reads_and_the_primary_writes(app):
