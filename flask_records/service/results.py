@@ -335,10 +335,8 @@ def shows_itself(class_: t.Any) -> bool:
 
 def _unselected(service: Service, context: HookContext) -> frozenset[str]:
     """Return the names of the service's fields that a query does not select."""
-    scope, names = (
-        service.capabilities.scope_for(None),
-        context.params.query.get(SELECT),
-    )
+    scope = service.capabilities.scope_for(None)
+    names = context.params.query.get(SELECT)
 
     if scope is None or names is None or context.method in service.custom_methods:
         return NO_FIELDS
