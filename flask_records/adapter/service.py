@@ -189,8 +189,8 @@ class SQLAlchemyService(Capabilities):
 
     def is_own(self, method: str) -> bool:
         """Return ``True`` for a method that no application has replaced."""
-        function = getattr(getattr(self, method), "__func__", None)
-        return function is not None and function is vars(SQLAlchemyService).get(method)
+        own = vars(SQLAlchemyService).get(method)
+        return method not in vars(self) and getattr(type(self), method) is own
 
     def scope_for(self, params: Params | None) -> Scope:
         """Return the fields that a caller may name, or that clients may, as far as no

@@ -19,7 +19,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..context import HookContext
-    from ..signals import CallSignals, OrderedSignal
+    from ..signals import CallSignals
     from ..typing import Record
     from .events import EventSender
     from .service import Service
@@ -90,10 +90,10 @@ class Pipeline:
         method, service = context.method, self._service
         self._check(context)
         schemas = service.schemas.get(method)
-        before = _hooks_of(method, self._all.before, service.before)
-        after = _hooks_of(method, service.after, self._all.after)
-        hooks = (*before, *after)
-        context.params._state.is_alone = not hooks and self._is_alone(method)
+        before = self._all.before.ordered(method) + service.before.ordered(method)
+        after = service.after.ordered(method) + self._all.after.ordered(method)
+        has_hooks = bool(before or after)
+        context.params._state.is_alone = not has_hooks and self._is_alone(method)
 
         if schemas is not None:
             schemas.check_query(context)
@@ -262,9 +262,3 @@ class Pipeline:
             return result
 
         return records_of(result, f"The result of '{context.path}.{context.method}'")
-
-
-def _hooks_of(method: str, *signals: OrderedSignal) -> list[Callable[..., t.Any]]:
-    """Return the hooks of a method that are connected to signals, in order."""
-    connected = [signal for signal in signals if signal.receivers]
-    return [hook for signal in connected for hook in signal.ordered(method)]
