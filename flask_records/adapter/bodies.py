@@ -325,6 +325,15 @@ def has_constructor(fields: Fields) -> bool:
     return not constructor.__module__.startswith("sqlalchemy.")
 
 
+def function_of(default: t.Any) -> Cast | None:
+    """Return the function of the default of a column, or ``None`` if there is none that
+    can be called without a statement.
+    """
+    is_function = default is not None and default.is_callable
+    # SQLAlchemy wraps a function that takes no context.
+    return default.arg if is_function and hasattr(default.arg, "__wrapped__") else None
+
+
 def default_of(field: Field, dialect: sa.Dialect | None) -> t.Any:
     """Return the value that an update gives a field that the body leaves out, or
     :data:`KEEP`.
@@ -337,12 +346,11 @@ def default_of(field: Field, dialect: sa.Dialect | None) -> t.Any:
     if column.autoincrement is True or any(each is not None for each in on_update):
         return KEEP
 
-    if default is not None and default.is_callable:
-        # SQLAlchemy wraps a function that takes no context.
-        return default.arg(None) if hasattr(default.arg, "__wrapped__") else KEEP
+    if function := function_of(default):
+        return function(None)
 
     if default is not None:
-        return getattr(default, "arg", KEEP)
+        return KEEP if default.is_callable else getattr(default, "arg", KEEP)
 
     if on_server is None:
         return None

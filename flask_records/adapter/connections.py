@@ -36,7 +36,7 @@ DEADLOCK: t.Final = 1213
 """The code of the error with which MySQL and MariaDB end a transaction."""
 
 ALONE: t.Final = """\
-What runs while a statement is executed, such as the default of a column, can't call \
+What runs while a statement is executed, such as the type of a column, can't call \
 services that write. A hook can.\
 """
 

@@ -19,7 +19,7 @@ from ..query.plan_cache import PlanCache
 from ..query.plans import have_id, id_parameters
 from ..query.values import is_json
 from ..query.where import conditions
-from .bodies import has_constructor
+from .bodies import function_of, has_constructor
 from .connections import listens
 from .database_errors import not_kept
 from .reading import identifier
@@ -88,6 +88,11 @@ class FastPath:
         counted: t.Any = getattr(self._table, "autoincrement_column", None)
         is_only = [*map(id, self._mapper.primary_key)] == [id(counted)]
         self._counted = str(counted.key) if is_only else None
+        functions = [
+            (each.key, function_of(getattr(each, "default", None)))
+            for each in self._mapper.columns
+        ]
+        self._defaults = {key: function for key, function in functions if function}
         self._with_nulls = {name for name, each in columns if _has_special_null(each)}
 
     def is_enough(self, write: Write) -> bool:
@@ -115,6 +120,13 @@ class FastPath:
         """Return new records, in the order of their bodies."""
         keys, selected = self._column_keys, write.call.query.selected
         inserted = [{keys[name]: body[name] for name in body} for body in write.bodies]
+
+        # Defaults may use the session, which then writes.
+        for key, default in self._defaults.items():
+            if key not in inserted[0]:
+                for values in inserted:
+                    values[key] = default(None)
+
         counted, is_many = self._counted, len(inserted) > 1
         is_sqlite = write.writing.dialect.name == "sqlite"
         # SQLite counts up in the order of the bodies, and returns rows in any order. Of

@@ -197,6 +197,46 @@ def test_a_write_that_is_refused_writes_nothing_and_gives_its_connection_back(
     assert engine.pool.checkedout() == 0
 
 
+def test_a_default_that_uses_the_session_lets_it_write(engine, session):
+    class Base(DeclarativeBase):
+        pass
+
+    class Counter(Base):
+        __tablename__ = "connection_counter"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        number: Mapped[int]
+
+    def next_number():
+        session.execute(sa.update(Counter).values(number=Counter.number + 1))
+        return session.scalar(sa.select(Counter.number))
+
+    class Invoice(Base):
+        __tablename__ = "connection_invoice"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        name: Mapped[str] = mapped_column(sa.String(20))
+        number: Mapped[int] = mapped_column(default=next_number)
+
+    Base.metadata.create_all(engine)
+    service = SQLAlchemyService(Invoice, session=session, multi=True)
+    invoices = FlaskRecords(logger=False).add("invoices", service)
+
+    try:
+        with session.begin():
+            session.add(Counter(id=1, number=0))
+
+        for bodies in ({"name": "a"}, {"name": "b"}, [{"name": "c"}, {"name": "d"}]):
+            invoices.create(bodies)
+            session.remove()
+
+        assert [each["number"] for each in invoices.find()] == [1, 2, 3, 4]
+        assert session.scalar(sa.select(Counter.number)) == 4
+    finally:
+        session.remove()
+        Base.metadata.drop_all(engine)
+
+
 class DeferredBase(DeclarativeBase):
     pass
 
