@@ -305,15 +305,8 @@ class Model:
         shown = served.populate.keys if served.syntax.populates else {}
         self.bodies = Bodies(self.fields, frozenset(served.writable), shown)
         """The reader of bodies."""
-        self._served = served
-
-    @cached_property
-    def _fast_path(self) -> FastPath:
-        return FastPath(self.fields)
-
-    @cached_property
-    def _unit_of_work(self) -> UnitOfWork:
-        return UnitOfWork(self, self._served)
+        self._fast_path = FastPath(self.fields)
+        self._unit_of_work = UnitOfWork(self, served)
 
     def write(self, write: Write) -> list[Record]:
         """Return the records that are written, by one statement where that is enough,

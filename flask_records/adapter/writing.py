@@ -120,7 +120,6 @@ class UnitOfWork:
     def __init__(self, model: Model, served: ServedModel) -> None:
         self._fields = model.fields
         self._plans = model.plans
-        self._model = model.fields.model
         self._load_related = partial(
             load_related, served.writable, served.populate_paths
         )
@@ -196,7 +195,7 @@ class UnitOfWork:
         rest = {name: values[name] for name in values if name not in arguments}
 
         try:
-            instance = self._model(**arguments)
+            instance = self._fields.model(**arguments)
         except ValueError as error:
             raise BadRequest(f"The data is not valid: {error}") from error
 
