@@ -326,6 +326,7 @@ def _names_in(
     if kind is REFERRED_TO:
         return [fields.id.name]
 
+    named = scope.names | scope.writable
     tables = [each for each in fields.mapper.tables if isinstance(each, sa.Table)]
     indexes = _unique_indexes(tables) if kind is UNIQUE else {}
 
@@ -339,7 +340,7 @@ def _names_in(
             name
             for name, column in fields.columns.items()
             if re.search(rf"(?<![\w.]){re.escape(column.name)}(?![\w(])", text)
-            and name in scope.names | scope.writable
+            and name in named
         ]
 
         if names:
@@ -351,7 +352,7 @@ def _names_in(
         for name, column in fields.columns.items()
         if column.foreign_keys and any(body.get(name) is not None for body in bodies)
     }
-    return [*keys] if kind is REFERENCE and len(keys) == 1 else []
+    return [*keys & named] if kind is REFERENCE and len(keys) == 1 else []
 
 
 def _unique_indexes(tables: Sequence[sa.Table]) -> dict[str, str]:

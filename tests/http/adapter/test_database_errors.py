@@ -225,6 +225,22 @@ def test_the_values_of_the_rejected_record_are_not_told(client, verb):
     assert not any(word in response.text for word in ("s3cret", "private", "error_"))
 
 
+def test_a_reference_that_a_hook_sets_is_not_named_to_whom_it_is_hidden(database_url):
+    records = FlaskRecords(logger=False)
+    service = SQLAlchemyService(Thing, fields=["code"])
+    things = records.add("things", service, public=True)
+
+    @things.before("create")
+    def set_owner(method, context):
+        context.data["owner_id"] = 9
+
+    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
+        response = app.test_client().post("/things", json={"code": "new"})
+
+    assert (response.status_code, response.json["errors"]) == (409, {})
+    assert "owner" not in response.text
+
+
 @pytest.fixture
 def broken(database_url):
     """A client of a service whose table is gone."""
