@@ -43,7 +43,6 @@ from .http.body import parse_json as parse_json
 from .http.formatter import format_json as format_json
 from .http.qs import parse as parse_query
 from .pagination import Page as Page
-from .pagination import Pagination as Pagination
 from .problems import Problem as Problem
 from .query import Converter as Converter
 from .query import FromUser as FromUser

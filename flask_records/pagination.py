@@ -21,15 +21,12 @@ class Pagination:
     """The upper bound of the page size. It applies without a default, too."""
 
     @classmethod
-    def of(cls, value: Mapping[str, int] | Pagination | None) -> Pagination:
+    def of(cls, value: Mapping[str, int] | None) -> Pagination:
         """Return the pagination of a service's option.
 
         :param value: A mapping with ``default`` and ``max``, or ``None`` for no pages.
         :raises RuntimeError: It has another key, or a size is not a positive integer.
         """
-        if isinstance(value, Pagination):
-            return value
-
         checks, example = {"default": COUNT, "max": COUNT}, {"default": 10, "max": 50}
         return cls(**read_settings("paginate", value, checks, example=example))
 

@@ -112,7 +112,7 @@ class SQLAlchemyService(Capabilities):
         session: SessionSource = session_of_app,
         id: str | None = None,
         events: Collection[str] = (),
-        paginate: Mapping[str, int] | Pagination | None = None,
+        paginate: Mapping[str, int] | None = None,
         whitelist: Collection[str] = (),
         multi: bool | Collection[str] = False,
         hidden: Collection[str] = (),

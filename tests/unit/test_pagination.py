@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import Pagination
+from flask_records.pagination import Pagination
 
 
 @pytest.mark.parametrize(
