@@ -25,6 +25,14 @@ export function replace (node, ...children) {
   return node
 }
 
+// Resolves once nothing in a node is pressed: what is replaced while it is gets no click.
+export async function released (node) {
+  if (!node.matches(':active')) return
+  await new Promise(resolve => {
+    for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => setTimeout(resolve), { once: true })
+  })
+}
+
 export const button = (text, onclick, attributes = {}) =>
   element('button', { type: 'button', onclick, ...attributes }, text)
 

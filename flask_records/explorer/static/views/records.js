@@ -1,5 +1,5 @@
 // The records of a service: a table, its filter, its columns, its pages, and its query as code.
-import { button, element, moveByArrows, replace } from '../dom.js'
+import { button, element, moveByArrows, released, replace } from '../dom.js'
 import { address } from '../paths.js'
 import { fieldsOf, isKey, isRounded, pathsOf } from '../schema.js'
 import { toText } from '../query.js'
@@ -158,6 +158,7 @@ class RecordsView {
     this.isLoading ||= !isLive
     this.table.node.setAttribute('aria-busy', 'true')
     const found = await this.find(this.sent).catch(error => ({ records: [], total: undefined, error }))
+    await released(this.table.node.parentNode)
     if (turn !== this.turn) return
     Object.assign(this, { error: null, isLoading: false, ...found })
     if (!isLive) {

@@ -23,12 +23,9 @@ export class Table {
     const width = columns.length + (this.view.many ? 1 : 0)
     const layout = JSON.stringify(columns.map(({ name, relation }) => [name, relation]))
     const before = layout === this.layout ? this.rows : new Map()
-    this.caption.textContent = caption
-    // A control that is replaced while it is pressed gets no click.
-    if (layout !== this.layout) replace(this.head, this.all(), columns.map(column => this.header(column)))
     this.layout = layout
-    for (const cell of this.head.querySelectorAll('[aria-sort]')) this.mark(cell)
-    this.drawAll()
+    this.caption.textContent = caption
+    replace(this.head, this.all(records), columns.map(column => this.header(column)))
     const keys = records.map((record, index) => keyOf(record, this.view.service, index))
     this.rows = new Map(records.map((record, index) => [keys[index], this.row(columns, record, before.get(keys[index]), isMarked)]))
     const rows = [...this.rows.values()].map(({ node }) => node)
@@ -37,16 +34,11 @@ export class Table {
 
   header (column) {
     if (!column.isSortable) return element('th', { scope: 'col', title: column.hint, class: classOf(column) }, column.name)
+    const way = this.view.query.$sort?.[column.name]
+    const sort = { 1: 'ascending', '-1': 'descending' }[way] ?? 'none'
     const control = element('button', { type: 'button', class: 'quiet sort', title: column.hint, 'data-key': `sort ${column.name}`, onclick: event => this.view.sort(column.name, event.shiftKey) },
-      column.name, element('span', { 'aria-hidden': 'true', class: 'way' }))
-    return element('th', { scope: 'col', 'aria-sort': 'none', class: classOf(column), 'data-name': column.name }, control)
-  }
-
-  // Shows which way a column is sorted.
-  mark (cell) {
-    const way = this.view.query.$sort?.[cell.dataset.name]
-    cell.ariaSort = { 1: 'ascending', '-1': 'descending' }[way] ?? 'none'
-    cell.querySelector('.way').textContent = { 1: '↑', '-1': '↓' }[way] ?? '↕'
+      column.name, element('span', { 'aria-hidden': 'true', class: 'way' }, { 1: '↑', '-1': '↓' }[way] ?? '↕'))
+    return element('th', { scope: 'col', 'aria-sort': sort, class: classOf(column) }, control)
   }
 
   row (columns, record, before, isMarked) {
@@ -73,19 +65,19 @@ export class Table {
     return element('td', { class: 'box' }, element('input', { type: 'checkbox', 'aria-label': `Select ${id}`, checked: selected.has(id), disabled: !isKey(id), 'data-key': `select ${id}`, onchange }))
   }
 
-  all () {
+  all (records) {
     const { service, many } = this.view
     if (!many) return null
     const onchange = ({ target }) => {
-      for (const record of this.view.records) this.view.select(record[service.id], target.checked)
+      for (const record of records) this.view.select(record[service.id], target.checked)
       for (const box of this.body.querySelectorAll('.box input:enabled')) box.checked = target.checked
     }
     this.ofAll = element('input', { type: 'checkbox', 'aria-label': 'Select all on this page', 'data-key': 'select', onchange })
+    this.drawAll()
     return element('td', { class: 'box' }, this.ofAll)
   }
 
   drawAll () {
-    if (!this.ofAll) return
     const { selected, records } = this.view
     const keys = records.filter(record => isKey(record[this.view.service.id]))
     this.ofAll.checked = keys.length > 0 && selected.size === keys.length
