@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from flask_records.realtime.asgi import protocol as protocols
 from flask_records.realtime.asgi.protocol import (
+    ClientMessage,
     InvalidPacket,
     Legacy,
-    Message,
     Modern,
     Packet,
 )
@@ -98,7 +98,7 @@ def test_lengths_that_do_not_match_are_refused(body):
     ],
 )
 def test_messages_are_read(text, message):
-    assert Message.parse(text) == message
+    assert ClientMessage.parse(text) == message
 
 
 @pytest.mark.parametrize(
@@ -111,4 +111,4 @@ def test_messages_are_read(text, message):
 )  # fmt: skip
 def test_messages_that_clients_may_not_send_are_refused(text):
     with pytest.raises(InvalidPacket):
-        Message.parse(text)
+        ClientMessage.parse(text)

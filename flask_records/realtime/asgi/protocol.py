@@ -119,7 +119,7 @@ def split_packet(text: str) -> tuple[str, str]:
     return text[0], text[1:]
 
 
-class Message(t.NamedTuple):
+class ClientMessage(t.NamedTuple):
     """A message of a client."""
 
     type: str
@@ -135,7 +135,7 @@ class Message(t.NamedTuple):
     """The value of the JSON text."""
 
     @classmethod
-    def parse(cls, text: str) -> Message:
+    def parse(cls, text: str) -> ClientMessage:
         """Return the message of a text.
 
         :raises InvalidPacket: The text is not a message that clients may send.

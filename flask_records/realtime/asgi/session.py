@@ -24,7 +24,14 @@ from ..closing import (
     UNCHECKED,
 )
 from . import protocol as packets
-from .protocol import InvalidPacket, Message, NAMESPACE, Packet, size, split_packet
+from .protocol import (
+    ClientMessage,
+    InvalidPacket,
+    NAMESPACE,
+    Packet,
+    size,
+    split_packet,
+)
 
 if t.TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -138,7 +145,7 @@ class Session:
             self._expect_life()
 
         if type == packets.MESSAGE:
-            self._receive_message(Message.parse(data))
+            self._receive_message(ClientMessage.parse(data))
         elif type == packets.CLOSE.text:
             self.leave()
         elif type == packets.PING.text and not self.protocol.is_pinged:
@@ -287,7 +294,7 @@ class Session:
         self._is_pinged = False
         self.deadline = time.monotonic() + seconds
 
-    def _receive_message(self, message: Message) -> None:
+    def _receive_message(self, message: ClientMessage) -> None:
         if message.type == packets.CONNECT:
             self._join(message.namespace)
         elif message.namespace != NAMESPACE or self.connection_id is None:
@@ -384,7 +391,7 @@ class Session:
     async def _disconnect(self, id: str) -> None:
         await self._run(partial(self._server.disconnect, id))
 
-    async def _answer(self, id: str, message: Message) -> None:
+    async def _answer(self, id: str, message: ClientMessage) -> None:
         """Make a call, once the client has read most of its answers."""
         while self.is_open and self.outlet.unsent > self._hub.max_unsent:
             await asyncio.sleep(UNREAD_PAUSE)
@@ -415,7 +422,7 @@ class Session:
         if channel and len(connections.members(channel)) > settings.max_of_user:
             self.end(*NO_PLACE_OF_USER)
 
-    def _call(self, connection: Connection, message: Message) -> Packet | None:
+    def _call(self, connection: Connection, message: ClientMessage) -> Packet | None:
         """Return the answer to a call, if there is one."""
         if self._drops_calls or not self._server.connections.get(connection.id):
             return None
