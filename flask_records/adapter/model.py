@@ -100,7 +100,7 @@ class ServedModel:
     @cached_property
     def populate(self) -> Populate:
         """The relationships that can be shown."""
-        return Populate(self.mapper, self.populate_paths, self.database)
+        return Populate(self)
 
     @cached_property
     def writable(self) -> Mapping[str, Relationship]:

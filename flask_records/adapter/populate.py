@@ -24,6 +24,7 @@ if t.TYPE_CHECKING:
     from ..service import Service
     from ..typing import Record
     from .database import Database
+    from .model import ServedModel
 
     Relationship: t.TypeAlias = orm.RelationshipProperty[t.Any]
 
@@ -32,19 +33,14 @@ class Populate:
     """The relationships of a model that ``$populate`` can name: those that one column
     on each side joins.
 
-    :param paths: The paths of services, by the names of relationships.
-    :param database: The database of the model.
+    :param served: The model.
     """
 
-    def __init__(
-        self, mapper: orm.Mapper[t.Any], paths: Mapping[str, str], database: Database
-    ) -> None:
-        self._database = database
-        self._mapper = mapper
-        self._paths = paths
+    def __init__(self, served: ServedModel) -> None:
+        self._served = served
         self.keys: Mapping[str, str] = {
             relationship.key: next(iter(key_names(relationship)[0]))
-            for relationship in mapper.relationships
+            for relationship in served.mapper.relationships
             if all(key_names(relationship)) and has_single_key(relationship)
         }
         """The fields by which relationships are loaded, by the names of these."""
@@ -71,13 +67,13 @@ class Populate:
             if self.keys.get(name) not in visible or full.count(".") >= MAX_STEPS:
                 raise refused(full, UNKNOWN_RELATIONSHIP)
 
-            relationship = self._mapper.relationships[name]
-            service = service_of(relationship, self._paths)
+            relationship = self._served.mapper.relationships[name]
+            service = service_of(relationship, self._served.populate_paths)
 
             if service is None:
                 raise refused(full, UNKNOWN_RELATIONSHIP)
 
-            link = Link(relationship, service, params, rests, self._database)
+            link = Link(relationship, service, params, rests, self._served.database)
             links.append(link)
 
             if not link.is_shown:
@@ -101,8 +97,8 @@ class Populate:
         shown = {}
 
         for name, key in self.keys.items():
-            relationship = self._mapper.relationships[name]
-            service = service_of(relationship, self._paths)
+            relationship = self._served.mapper.relationships[name]
+            service = service_of(relationship, self._served.populate_paths)
 
             if service is not None and key in scope.names:
                 shown[name] = relationship, service

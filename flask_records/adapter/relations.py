@@ -23,6 +23,7 @@ if t.TYPE_CHECKING:
     from ..query.paths import Relationship
     from ..typing import Record
     from .fast_path import Write
+    from .model import ServedModel
 
     Key: t.TypeAlias = tuple[t.Any, ...]
     """The values of an identifier."""
@@ -138,13 +139,10 @@ class RelatedInstances(t.NamedTuple):
         setattr(instance, name, collection([*self.instances, *staying]))
 
 
-def load_related(
-    relationships: Mapping[str, Relationship], paths: Mapping[str, str], write: Write
-) -> list[Record]:
+def load_related(served: ServedModel, write: Write) -> list[Record]:
     """Return the bodies of a write with the related instances in place of their
     identifiers.
 
-    :param paths: The paths of services that show relationships, by their names.
     :raises BadRequest: A record is not there, or the caller may not see it, or there
         are too many.
     """
@@ -153,13 +151,13 @@ def load_related(
     problems: dict[str, Problem] = {}
     limit = current_bounds().list_items
 
-    for name, relationship in relationships.items():
+    for name, relationship in served.writable.items():
         ids = {i: body[name] for i, body in enumerate(write.bodies) if name in body}
 
         if not ids:
             continue
 
-        lookup = Lookup(relationship, paths, write)
+        lookup = Lookup(relationship, served.populate_paths, write)
         keys = {index: list(map(lookup.key, items)) for index, items in ids.items()}
         distinct = {key for each in keys.values() for key in each if key is not None}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from functools import partial
 
 import sqlalchemy as sa
 
@@ -120,9 +119,7 @@ class UnitOfWork:
     def __init__(self, model: Model, served: ServedModel) -> None:
         self._fields = model.fields
         self._plans = model.plans
-        self._load_related = partial(
-            load_related, served.writable, served.populate_paths
-        )
+        self._served = served
         self._has_constructor = has_constructor(model.fields)
         self._constructor = Constructor(model.fields)
 
@@ -130,7 +127,7 @@ class UnitOfWork:
         """Return new records."""
         instances = [
             self._instance(values, f"{index}." if write.is_list else "")
-            for index, values in enumerate(self._load_related(write))
+            for index, values in enumerate(load_related(self._served, write))
         ]
 
         with write.writing.of(instances):
@@ -145,7 +142,7 @@ class UnitOfWork:
     def patch(self, write: Write) -> list[Record]:
         """Return the record with its new values, or all that meet the query."""
         instances = self._instances(write)
-        write = write._replace(bodies=self._load_related(write))
+        write = write._replace(bodies=load_related(self._served, write))
 
         if write.call.guards is not None:
             write.call.guards.check(write, instances)
