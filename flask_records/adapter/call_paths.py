@@ -29,14 +29,12 @@ class CallPaths:
     all in Python, and for clients those over ``relations`` to what the services of the
     related models show them.
 
-    :param served: The model.
     :param model: The model on the database of the call.
     :param params: The params of the caller.
     """
 
     def __init__(
         self,
-        served: ServedModel,
         model: Model,
         scope: Scope,
         params: Params,
@@ -44,13 +42,13 @@ class CallPaths:
     ) -> None:
         self.scope = scope
         """The fields that the caller may name."""
-        self.shown_if = served.conditions(scope.shown_if, model)
+        self.shown_if = model.conditions(scope.shown_if)
         """The queries of the records in which the caller sees a field, by its name. A
         comparison of the field holds in no other record.
         """
         self.relationship: Relationship = relationship
         """The relationship to the model, if it is at the end of a path."""
-        self._served = served
+        self._served = model.served
         self._model = model
         self._params = params
         self._related: dict[str, CallPaths | None] = {}
@@ -58,7 +56,7 @@ class CallPaths:
     @cached_property
     def rule(self) -> ResolvedQuery:
         """The query of the records that the caller sees."""
-        return self._served.within_rules(EVERYTHING, self._params, self._model)
+        return self._model.within_rules(EVERYTHING, self._params)
 
     def related(self, name: str) -> CallPaths | None:
         """Return the model at the end of a relationship, or ``None`` if there is no
@@ -96,11 +94,11 @@ class CallPaths:
         if params.provider and not _sees_keys(relationship, self.scope, scope):
             return None
 
-        return CallPaths(served, model, scope, params, relationship)
+        return CallPaths(model, scope, params, relationship)
 
 
 def shown_paths(
-    served: ServedModel, model: Model, scope: Scope, params: Params | None
+    model: Model, scope: Scope, params: Params | None
 ) -> dict[str, tuple[Relationship, Scope]]:
     """Return the relationships that queries of a caller may follow, and the fields at
     their end, by the names of the relationships.
@@ -108,6 +106,7 @@ def shown_paths(
     :param params: The params of the caller, or ``None`` for all clients together.
     """
     paths: dict[str, tuple[Relationship, Scope]] = {}
+    served = model.served
 
     for name in served.relations:
         relationship = served.mapper.relationships[name]

@@ -189,7 +189,7 @@ class ServedModel:
         self, params: Params, model: Model, *, has_groups: bool = False
     ) -> ResolvedCall:
         scope, state = self.scope_of(params, model), params._state
-        paths = CallPaths(self, model, scope, params)
+        paths = CallPaths(model, scope, params)
         shown_if = paths.shown_if
         raw, groups = params.query, None
         is_client = params.provider is not None
@@ -205,7 +205,7 @@ class ServedModel:
         if state.is_whole:
             query, beside = self._whole(params, model, query)
 
-        query = self.within_rules(query, params, model)
+        query = model.within_rules(query, params)
         names = {field.name for field in query.selected} if shown_if else ()
         shown = {name: shown_if[name] for name in shown_if if name in names}
         links = (
@@ -241,40 +241,6 @@ class ServedModel:
 
         return replace(query, selected=selected), beside
 
-    def within_rules(
-        self, query: ResolvedQuery, params: Params, model: Model
-    ) -> ResolvedQuery:
-        """Return a query of the records that meet the rules of a call, too."""
-        for rule in params._state.rules or ():
-            query = query.within(self._rule(rule, model))
-
-        return query
-
-    def application_paths(self, model: Model) -> CallPaths:
-        """Return the paths that rules follow."""
-        return CallPaths(self, model, model.application, Params())
-
-    def _rule(self, query: Record, model: Model) -> ResolvedQuery:
-        """Return a query of the application.
-
-        :raises RuntimeError: It does not fit the fields.
-        """
-        try:
-            return resolve(query, self.syntax, self.application_paths(model))
-        except BadRequest as error:
-            name = self.mapped_class.__name__
-            raise RuntimeError(WRONG_RULE.format(name=name, error=error)) from error
-
-    def conditions(
-        self, queries: Mapping[str, Record], model: Model
-    ) -> dict[str, ResolvedQuery]:
-        """Return the conditions of fields, by their names.
-
-        :param queries: The queries of the application by the names of the fields.
-        :raises RuntimeError: A query does not fit the fields.
-        """
-        return {name: self._rule(query, model) for name, query in queries.items()}
-
     def _guards(self, call: ResolvedCall) -> Guards | None:
         scope, sent = call.scope, call.params._state.client_fields
         written_if = {n: each for n, each in scope.written_if.items() if n in sent}
@@ -282,9 +248,8 @@ class ServedModel:
         if not written_if:
             return None
 
-        conditions = self.conditions(written_if, call.model)
         # Who does not see a value must not find it out by guesses.
-        return Guards(conditions, scope.plain)
+        return Guards(call.model.conditions(written_if), scope.plain)
 
 
 class Model:
@@ -294,6 +259,8 @@ class Model:
     """
 
     def __init__(self, served: ServedModel, dialect: sa.Dialect | None) -> None:
+        self.served = served
+        """The model with the options of its service."""
         self.fields = Fields(served.mapped_class, served.options, dialect)
         """The fields."""
         self.application = Scope.of_application(self.fields)
@@ -306,7 +273,38 @@ class Model:
         self.bodies = Bodies(self.fields, frozenset(served.writable), shown)
         """The reader of bodies."""
         self._fast_path = FastPath(self.fields)
-        self._unit_of_work = UnitOfWork(self, served)
+        self._unit_of_work = UnitOfWork(self)
+
+    def within_rules(self, query: ResolvedQuery, params: Params) -> ResolvedQuery:
+        """Return a query of the records that meet the rules of a call, too."""
+        for rule in params._state.rules or ():
+            query = query.within(self._rule(rule))
+
+        return query
+
+    def conditions(self, queries: Mapping[str, Record]) -> dict[str, ResolvedQuery]:
+        """Return the conditions of fields, by their names.
+
+        :param queries: The queries of the application by the names of the fields.
+        :raises RuntimeError: A query does not fit the fields.
+        """
+        return {name: self._rule(query) for name, query in queries.items()}
+
+    @property
+    def paths(self) -> CallPaths:
+        """The paths that rules follow."""
+        return CallPaths(self, self.application, Params())
+
+    def _rule(self, query: Record) -> ResolvedQuery:
+        """Return a query of the application.
+
+        :raises RuntimeError: It does not fit the fields.
+        """
+        try:
+            return resolve(query, self.served.syntax, self.paths)
+        except BadRequest as error:
+            name = self.fields.model.__name__
+            raise RuntimeError(WRONG_RULE.format(name=name, error=error)) from error
 
     def write(self, write: Write) -> list[Record]:
         """Return the records that are written, by one statement where that is enough,

@@ -250,9 +250,8 @@ class SQLAlchemyService(Capabilities):
         with Transaction(writes=False):
             model = served.on(served.database.reading().dialect)
 
-        paths = served.application_paths(model)
         find_related = partial(meets_related, served)
-        return Matching(served.syntax, paths, find_related)
+        return Matching(served.syntax, model.paths, find_related)
 
     def deciding_names(self, names: Collection[str]) -> frozenset[str]:
         """Return the names of the fields that conditions depend on: those of the

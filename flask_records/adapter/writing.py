@@ -25,7 +25,7 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .database import Rows
     from .fast_path import Write
-    from .model import Model, ServedModel
+    from .model import Model
     from .reading import ResolvedCall
 
 # No method updates many records, but section 2.4 of the specification lists it.
@@ -116,10 +116,10 @@ class Guards(t.NamedTuple):
 class UnitOfWork:
     """Writes records through instances of the model, with all that listens to them."""
 
-    def __init__(self, model: Model, served: ServedModel) -> None:
+    def __init__(self, model: Model) -> None:
         self._fields = model.fields
         self._plans = model.plans
-        self._served = served
+        self._served = model.served
         self._has_constructor = has_constructor(model.fields)
         self._constructor = Constructor(model.fields)
 

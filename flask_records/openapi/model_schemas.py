@@ -74,7 +74,7 @@ def model_schemas(
     optional = model.rules.writable if params is None else scope.conditional
     schemas = ModelSchemas(model, scope, optional)
     relations = _relations(model, scope) if model.syntax.populates else {}
-    paths = shown_paths(model, served, scope, params)
+    paths = shown_paths(served, scope, params)
     populated = [*relations, *(_further(relations, params) if relations else ())]
     query = schemas.query(pagination, populated, paths)
     return Schemas(
