@@ -39,12 +39,6 @@ COMMIT_EVENTS: t.Final = (
 )
 """The events of a session by which an application follows its commits."""
 
-READ_ONLY_VIEW: t.Final = sa.text("""\
-    SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = :name AND NOT EXISTS
-    (SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND tbl_name = :name)
-""")
-"""The statement that finds a view of SQLite without triggers."""
-
 WRITTEN: t.Final = "records_written"
 """The key in the ``info`` of a session with the instances that a service writes."""
 
@@ -105,7 +99,7 @@ class Database:
         engine = self._engine_to_write(joined) if is_alone else None
         writing = Writing(joined, self._to_write, engine)
 
-        # With RETURNING, SQLite takes a write to a view, and does nothing.
+        # With RETURNING, SQLite takes a write to a view, and may do nothing.
         if engine is None and self._is_read_only(writing.connection):
             raise READ_ONLY.error(READ_ONLY.text)
 
@@ -129,15 +123,14 @@ class Database:
         return engine if self._read_only.get(engine) is False else None
 
     def _is_read_only(self, connection: sa.Connection) -> bool:
-        answer = self._read_only.get(connection.engine)
+        engine, name = connection.engine, getattr(self._mapper.local_table, "name", "")
 
-        if answer is None:
-            name = {"name": getattr(self._mapper.local_table, "name", None)}
-            is_sqlite = connection.dialect.name == "sqlite"
-            rows = connection.execute(READ_ONLY_VIEW, name).all() if is_sqlite else ()
-            answer = self._read_only[connection.engine] = bool(rows)
+        if engine not in self._read_only:
+            is_sqlite = engine.dialect.name == "sqlite"
+            views = sa.inspect(connection).get_view_names() if is_sqlite else ()
+            self._read_only[engine] = name in views
 
-        return answer
+        return self._read_only[engine]
 
     def _free_engine(self, session: orm.Session, bind: Bind) -> sa.Engine | None:
         """Return the engine of a statement, or ``None`` if the session has to execute
