@@ -8,12 +8,9 @@ from ..errors import NotFound
 from ..query.field import shown
 from ..query.values import cast
 from ..service.results import PrivateRecord
-from .database_errors import not_kept
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-
-    import sqlalchemy as sa
 
     from ..context import Params
     from ..query import Fields, Scope
@@ -21,7 +18,7 @@ if t.TYPE_CHECKING:
     from ..query.plans import Selection
     from ..query.where import ResolvedQuery
     from ..typing import Id, Record
-    from .database import Rows, Writing
+    from .database import Rows
     from .model import Model
     from .populate import Link
     from .writing import Guards
@@ -133,29 +130,6 @@ def chunks(keys: Collection[K]) -> Iterator[Sequence[K]]:
 
     for start in range(0, len(listed), CHUNK):
         yield listed[start : start + CHUNK]
-
-
-def read_keyed(
-    writing: Writing, call: ResolvedCall, keys: Sequence[tuple[t.Any, ...]]
-) -> Rows:
-    """Return the rows of the primary keys that a call has locked, in their order.
-
-    :raises BadRequest: The database does not read the keys as they were written.
-    """
-    fields, plans = call.model.fields, call.model.plans
-    selection = call.selection
-    length = len(fields.primary_key)
-    rows: dict[tuple[t.Any, ...], sa.Row[t.Any]] = {}
-
-    for chunk in chunks(keys):
-        values = chunk if length > 1 else [key[0] for key in chunk]
-        read = writing.rows(plans.keyed(selection, values))
-        rows.update({tuple(row[-length:]): row for row in read})
-
-    if not rows.keys() >= set(keys):
-        raise not_kept(fields)
-
-    return [rows[key] for key in keys]
 
 
 def identifier(fields: Fields, id: Id) -> tuple[t.Any, ...]:

@@ -14,7 +14,8 @@ from ..query.plans import Selection
 from ..query.values import is_json
 from ..settings import names_of
 from .bodies import Constructor, has_constructor
-from .reading import identifier, read_keyed
+from .database_errors import not_kept
+from .reading import chunks, identifier
 from .relations import load_related, RelatedInstances
 
 if t.TYPE_CHECKING:
@@ -26,7 +27,6 @@ if t.TYPE_CHECKING:
     from .database import Rows
     from .fast_path import Write
     from .model import Model
-    from .reading import ResolvedCall
 
 # No method updates many records, but section 2.4 of the specification lists it.
 MULTI_METHODS: t.Final = ("create", "update", "patch", "remove")
@@ -97,7 +97,7 @@ class Guards(t.NamedTuple):
         is_new = write.method == "create"
         bodies = write.bodies if is_new else [*write.bodies] * len(instances)
         selection = Selection((), conditions=self.conditions)
-        rows = _read(write, instances, write.call._replace(selection=selection))
+        rows = _read(write, instances, selection)
 
         for index, (body, row) in enumerate(zip(bodies, rows, strict=True)):
             for name, is_met in zip(self.conditions, row, strict=False):
@@ -238,13 +238,25 @@ class UnitOfWork:
 
 
 def _read(
-    write: Write, instances: Sequence[t.Any], call: ResolvedCall | None = None
+    write: Write, instances: Sequence[t.Any], selection: Selection | None = None
 ) -> Rows:
     """Return the rows of instances, in their order.
 
-    :param call: The call that selects the columns. The call that writes by default.
+    :param selection: The columns. Those of the call by default.
+    :raises BadRequest: The database does not read the keys as they were written.
     """
-    call = write.call if call is None else call
-    identify = call.model.fields.mapper.primary_key_from_instance
+    model, selection = write.call.model, selection or write.call.selection
+    identify = model.fields.mapper.primary_key_from_instance
     keys = [tuple(identify(instance)) for instance in instances]
-    return read_keyed(write.writing, call, keys)
+    length = len(model.fields.primary_key)
+    rows: dict[tuple[t.Any, ...], sa.Row[t.Any]] = {}
+
+    for chunk in chunks(keys):
+        values = chunk if length > 1 else [key[0] for key in chunk]
+        read = write.writing.rows(model.plans.keyed(selection, values))
+        rows.update({tuple(row[-length:]): row for row in read})
+
+    if not rows.keys() >= set(keys):
+        raise not_kept(model.fields)
+
+    return [rows[key] for key in keys]
