@@ -21,13 +21,14 @@ if t.TYPE_CHECKING:
     from ..service import Service
     from ..typing import Id
 
+    Told: t.TypeAlias = tuple[Service, Id, bool]
+    """A record, and ``True`` if it was removed. Another one may take its place."""
+
 REMOVED: t.Final = "removed"
 
 logger = logging.getLogger(__package__)
 
-_told: WeakKeyDictionary[orm.SessionTransaction, set[tuple[Service, Id]]] = (
-    WeakKeyDictionary()
-)
+_told: WeakKeyDictionary[orm.SessionTransaction, set[Told]] = WeakKeyDictionary()
 """The records whose events a transaction has sent, or that it has made and removed."""
 
 
@@ -92,14 +93,14 @@ class Watch:
         ]
 
 
-def _tell(
-    event: str, service: Service, id: Id, record: t.Any, told: set[tuple[Service, Id]]
-) -> None:
+def _tell(event: str, service: Service, id: Id, record: t.Any, told: set[Told]) -> None:
     """Send an event that is committed, unless its record has had one.
 
     :param record: The record, if it is removed.
     """
-    if (service, id) in told:
+    key = service, id, event == REMOVED
+
+    if key in told or (service, id, False) in told:
         return
 
     record = record or _read(service, id)
@@ -109,7 +110,7 @@ def _tell(
 
     # A record that is removed by now was changed before: another event.
     if record is not None or event == "created":
-        told.add((service, id))
+        told.add(key)
 
 
 def _identifier(service: Service, instance: t.Any) -> Id:

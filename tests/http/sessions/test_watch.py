@@ -91,6 +91,22 @@ def test_record_has_one_event_in_a_transaction(app, db, sent):
     ]
 
 
+def test_record_in_the_place_of_a_removed_one_has_its_event(app, db, sent):
+    db.session.add(Room(id=1, name="Lobby"))
+    db.session.commit()
+    sent.clear()
+
+    db.session.delete(db.session.get(Room, 1))
+    db.session.flush()
+    db.session.add(Room(id=1, name="Hall"))
+    db.session.commit()
+
+    assert sent == [
+        ("removed", 1, {"id": 1, "name": "Lobby"}),
+        ("created", 1, {"id": 1, "name": "Hall"}),
+    ]
+
+
 @pytest.mark.parametrize("by_unit_of_work", [False, True])
 def test_calls_send_their_own_events_only(
     app, db, rooms, messages, sent, by_unit_of_work
