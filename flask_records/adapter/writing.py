@@ -147,7 +147,8 @@ class UnitOfWork:
         if write.call.guards is not None:
             write.call.guards.check(write, instances)
 
-        with write.writing.of(instances):
+        # To load what a value replaces would write those before it.
+        with write.writing.of(instances), write.writing.session.no_autoflush:
             for instance in instances:
                 self._assign(instance, write.bodies[0])
 

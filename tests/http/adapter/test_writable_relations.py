@@ -302,6 +302,20 @@ def test_records_that_need_their_parent_are_not_left_out(client, python, post, e
     assert shown(client, other, "firm") == firm[:1]
 
 
+@pytest.mark.parametrize("others", [{"tags": []}, {"loose": [], "marks": []}], ids=str)
+def test_errors_of_several_lists_are_those_of_one(client, python, post, others):
+    firm = python["firm"].create({"postId": post["id"]})["id"]
+    body = {"firm": [], **others}
+
+    refused = client.patch(f"/posts/{post['id']}", json=body)
+
+    assert (refused.status_code, refused.json["message"]) == (
+        400,
+        "A field is required.",
+    )
+    assert shown(client, post, "firm") == [firm]
+
+
 def test_relationship_needs_a_service():
     records = FlaskRecords()
     service = SQLAlchemyService(Post, writable_relations=["tags"])
