@@ -119,8 +119,12 @@ CLASSES: t.Final[Mapping[type[Exception], ErrorKind]] = {
     ),
     # The pool has no connection left.
     sa.exc.TimeoutError: AWAY,
+    # Drivers raise these for large integers, and for text that is not valid Unicode.
+    **dict.fromkeys(
+        (OverflowError, UnicodeEncodeError), ErrorKind(BadRequest, MISFIT.text)
+    ),
 }
-"""The kinds of errors by the classes of SQLAlchemy."""
+"""The kinds of errors by the classes of SQLAlchemy and Python."""
 
 BIND_ERRORS: t.Final = (
     *(ValueError, TypeError, AttributeError),

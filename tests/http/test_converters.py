@@ -222,6 +222,19 @@ def test_a_type_goes_by_its_python_type(offers):
     assert wrong.json["errors"] == {"words": "is not a list", "cost": "is not a number"}
 
 
+@pytest.mark.parametrize("body", [{"cost": "1e30"}, {"words": ["\ud800"]}], ids=str)
+def test_what_a_driver_can_not_write_is_an_error_of_the_client(offers, body):
+    answers = [
+        offers.client.post("/offers", json=body),
+        offers.client.patch("/offers/1", json=body),
+    ]
+    found = offers.client.get("/offers?cost=1e30")
+
+    assert [answer.status_code for answer in answers] == [400, 400]
+    # MariaDB compares with larger numbers than it stores.
+    assert found.status_code in (200, 400)
+
+
 @pytest.mark.parametrize(
     "converters", [["price"], {"price": str}, {Money: Converter(str)}]
 )
