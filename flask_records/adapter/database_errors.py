@@ -110,6 +110,11 @@ CODES: t.Final[Mapping[int | str, ErrorKind]] = {
 }
 """The kinds of errors by the codes of drivers."""
 
+INNER: t.Final[Mapping[str, ErrorKind | None]] = {"42601": MISFIT, "42883": None}
+"""The kinds of errors of PostgreSQL that are not of the statement itself: of a value
+such as a tsvector, and of a trigger that calls a function which is not there.
+"""
+
 CLASSES: t.Final[Mapping[type[Exception], ErrorKind]] = {
     orm.exc.StaleDataError: ErrorKind(
         Conflict, "The record was changed by another call. Try again."
@@ -214,12 +219,8 @@ def _translation(
 
     kind = _kind_of(error)
 
-    if (
-        kind is None
-        # A read of these would be an error of the server.
-        or (kind in (READ_ONLY, FORBIDDEN) and fields is None)
-        or (kind is INCOMPARABLE and bodies is not None)
-    ):
+    # A read of these would be an error of the server.
+    if kind is None or (kind in (READ_ONLY, FORBIDDEN) and fields is None):
         return None
 
     # The unit of work sets the keys of records to null that refer to a removed one.
@@ -274,9 +275,9 @@ def _kind_of_code(error: sa.exc.DBAPIError) -> ErrorKind | None:
     if not isinstance(code, str):
         return None if code is None else CODES.get(code)
 
-    # A value such as a tsvector, since a statement has a place of its error.
-    if code == "42601" and driver.diag.statement_position is None:
-        return MISFIT
+    # An error of a statement has a place, that of a value or of a trigger has none.
+    if code in INNER and driver.diag.statement_position is None:
+        return INNER[code]
 
     # SQLite's code of RESTRICT is that of a trigger.
     if code == "SQLITE_CONSTRAINT_TRIGGER" and str(driver).startswith("FOREIGN KEY"):

@@ -122,7 +122,13 @@ def test_a_value_that_postgresql_refuses_is_a_400(fields, body, message):
     ],
 )
 def test_a_query_that_postgresql_refuses_is_a_400(fields, query, message):
-    assert answer(fields.get(f"/fields?{query}")) == (400, message)
+    answers = [
+        fields.get(f"/fields?{query}"),
+        fields.patch(f"/fields/1?{query}", json={"note": "b"}),
+        fields.delete(f"/fields/1?{query}"),
+    ]
+
+    assert [*map(answer, answers)] == [(400, message)] * 3
 
 
 @pytest.mark.parametrize(
@@ -150,3 +156,26 @@ def test_an_exclusion_is_a_conflict_that_names_its_field(fields):
         409,
         {"span": "conflicts with another record"},
     )
+
+
+BROKEN_TRIGGER = """
+CREATE FUNCTION postgresql_broken() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN NEW.note := not_there(NEW.note); RETURN NEW; END $$;
+CREATE TRIGGER broken BEFORE UPDATE ON postgresql_field
+FOR EACH ROW EXECUTE FUNCTION postgresql_broken();
+"""
+
+
+def test_a_trigger_that_calls_no_function_is_an_error_of_the_server(app, fields):
+    with app.app_context():
+        engine = app.extensions["sqlalchemy"].engine
+
+        with engine.begin() as connection:
+            connection.exec_driver_sql(BROKEN_TRIGGER)
+
+        response = fields.patch("/fields/1", json={"note": "b"})
+
+        with engine.begin() as connection:
+            connection.exec_driver_sql("DROP FUNCTION postgresql_broken CASCADE")
+
+    assert answer(response) == (500, "Internal server error")
