@@ -89,13 +89,14 @@ class Recipients:
             return {everything: connections} if connections else {}
 
         views: dict[Visibility, list[Connection]] = defaultdict(list)
-        now, rights_of = self._now, self._rights.of
 
         for connection in connections:
             try:
-                views[rights_of(connection.login_at(now))].append(connection)
+                visibility = self._rights.of(self._login_of(connection))
             except Unavailable:
                 self.undecided.append(connection)
+            else:
+                views[visibility].append(connection)
 
         return views
 
@@ -104,30 +105,30 @@ class Recipients:
         if self._is_public:
             return connections
 
-        accepted, now = self._accepted, self._now
-        readers = []
+        return [each for each in connections if self._login_of(each) is not None]
 
-        for connection in connections:
-            login = connection.login_at(now)
+    def _login_of(self, connection: Connection) -> Params | None:
+        """Return the login of a connection, if the service accepts it. In a call with
+        another one, nobody is logged in, either.
+        """
+        login = connection.login_at(self._now)
 
-            # Most logins are of one kind, and to ask takes longer than to compare.
-            credentials = (login and login.authentication) or {}
-            kind = login and (id(login.authenticator), credentials.get("strategy"))
+        if login is None:
+            return None
 
-            if kind not in accepted:
-                accepted[kind] = self._is_accepted(login)
+        # Most logins are of one kind, and to ask takes longer than to compare.
+        credentials = login.authentication or {}
+        kind = id(login.authenticator), credentials.get("strategy")
 
-            if accepted[kind]:
-                readers.append(connection)
+        if kind not in self._accepted:
+            self._accepted[kind] = self._is_accepted(login)
 
-        return readers
+        return login if self._accepted[kind] else None
 
-    def _is_accepted(self, login: Params | None) -> bool:
+    def _is_accepted(self, login: Params) -> bool:
         service = self._service
-        return login is not None and (
-            not service.sends_events
-            or self._records.accesses[service.path].accepts(login)
-        )
+        access = self._records.accesses[service.path]
+        return not service.sends_events or access.accepts(login)
 
 
 def _outage_of(error: Exception) -> Unavailable | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import FromUser, Params, Transaction
+from flask_records import AuthenticationService, FromUser, Params, Transaction
 
-from ...authentication import ANN, bearer
-from ...realtime import BOB, in_memory, make_live_records
+from ...authentication import ANN, bearer, CHEAP
+from ...realtime import BOB, in_memory, live, make_live_records
 
 EVENTS = ["created", "patched", "updated", "typing", "removed"]
 
@@ -211,6 +211,33 @@ def test_anonymous_connection_sees_what_is_readable_for_nobody(open_site):
     site.records["messages"].create([{"text": "B", "user_id": 1, "read": True}])
 
     assert [record["text"] for name, record in nobody.events()] == ["B"]
+
+
+@pytest.mark.parametrize(
+    "options", [{"authentication": "staff"}, {"strategies": ["api-key"]}]
+)
+def test_rule_of_public_service_is_not_asked_about_users_of_other_logins(
+    options, tmp_path
+):
+    """Number 1 of the users may be number 1 of the staff."""
+    readable = {"$or": [{"user_id": FromUser("id")}, {"read": True}]}
+    options = {**options, "public": ["find"]}
+    records = make_live_records(readable=readable, **options)
+    records.add("staff", AuthenticationService(settings="STAFF"))
+    settings = {"secret": "t" * 32, "passwords": CHEAP, "audience": "staff"}
+
+    with live(records, tmp_path, STAFF=settings) as site:
+        ann = site.connect(ANN)
+
+        with site.app.app_context():
+            records["messages"].create([{"text": "A", "user_id": 1}])
+            records["messages"].create([{"text": "B", "user_id": 2, "read": True}])
+
+        found = ann.result("find", "messages")
+        seen = [record for name, record in ann.events()]
+
+    assert [record["text"] for record in seen] == ["B"]
+    assert seen == found
 
 
 @pytest.mark.parametrize(
