@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
-from functools import partial
 
 from flask import current_app, make_response, render_template, request, url_for
 
@@ -81,8 +80,13 @@ def init_app(app: Flask, routes: Routes, errors: ErrorHandler) -> None:
 
     if settings.is_on(app):
         documents: dict[str, bytes] = {}
+
+        # Flask-Limiter asks for the name of a view, which a partial does not have.
+        def send_document(**route: t.Any) -> Response:
+            return _send_document(documents)
+
         views: Views = {
-            "document": (settings.document, partial(_send_document, documents)),
+            "document": (settings.document, send_document),
             "page": (settings.page, _send_page),
         }
         pages = page_blueprint(NAME, __package__, errors, FILES_PATH, views)
@@ -94,7 +98,7 @@ def current_settings() -> ReferenceSettings:
     return t.cast("ReferenceSettings", current_app.extensions[NAME])
 
 
-def _send_document(documents: dict[str, bytes], **route: t.Any) -> Response:
+def _send_document(documents: dict[str, bytes]) -> Response:
     """Return the document for the caller, or as anonymous clients may see it.
 
     :param documents: What anonymous clients see, by the path of the application on its

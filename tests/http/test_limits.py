@@ -260,3 +260,9 @@ def test_workers_count_together_in_redis(shared):
 
     assert found == [401] * 20 + [429]
     assert 1 <= int(log_in(one).headers["Retry-After"]) <= 60
+
+
+def test_document_is_there_beside_limits():
+    client = make_app(RECORDS_OPENAPI={"enabled": True}).test_client()
+
+    assert client.get("/openapi.json").status_code == 200
