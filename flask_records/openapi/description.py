@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 
+from ..context import Params
 from ..globals import current_records
 from ..http.routes import fill_placeholders, placeholders_of, rule_of
 from ..names import BODIES, EVENTS, MANY, method_named, METHODS, READS
@@ -24,7 +25,6 @@ from .schemas import list_of, page_of, schemas_of
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from ..context import Params
     from ..service import Service
     from .schemas import Schema, Schemas
 
@@ -236,15 +236,18 @@ def describe(
     described = []
 
     for service in current_records.services.values():
-        accepts, methods = True, service.methods
+        accepts, caller, methods = True, params, service.methods
 
         if params is not None and only_usable:
             accepts = current_records.accesses[service.path].accepts(params)
+            # Nobody is logged in by a login that the service does not accept.
+            is_other = params.authenticator is not None and not accepts
+            own = caller = Params(provider=params.provider) if is_other else params
             methods = tuple(
                 method
                 for method in service.methods
                 if accepts or method in service.public
-                if service.rules.may_call(method, params.user)
+                if service.rules.may_call(method, own.user)
             )
 
         # Others make changes that the caller may not make.
@@ -255,7 +258,7 @@ def describe(
             described.append(
                 ServiceDescription(
                     service=service,
-                    params=params,
+                    params=caller,
                     methods=methods,
                     has_events=has_events,
                 )

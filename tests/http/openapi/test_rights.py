@@ -105,6 +105,21 @@ def test_methods_that_allow_refuses_are_left_out():
     assert "ring" not in json.dumps(ann["paths"]["/bell"]["post"]["parameters"])
 
 
+def test_rules_are_not_asked_about_users_of_other_logins():
+    records = make_records()
+    rules = {"create": lambda user: user is not None}
+    options = {"methods": ["find", "create"], "public": True, "allow": rules}
+    records.add("bell", Bell(), strategies=["api-key"], **options)
+
+    with serving(records, RECORDS_OPENAPI=ON) as client:
+        headers = bearer(log_in(client))
+        made = client.get("/openapi.json?for=me", headers=headers).json
+        status = client.post("/bell", json={}, headers=headers).status_code
+
+    assert status == 403
+    assert methods_of(made)["/bell"] == ["get"]
+
+
 def test_invalid_login_is_refused(client):
     answer = client.get("/openapi.json?for=me", headers={"Authorization": "Bearer no"})
 
