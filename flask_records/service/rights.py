@@ -244,7 +244,7 @@ class Rights:
         self._records = records
         self._outage_of = outage_of
         self._outage: Exception | None = None
-        self._users: dict[t.Any, Visibility] = {}
+        self._users: dict[t.Any, tuple[t.Any, Visibility]] = {}
         self._visibilities: dict[tuple[t.Any, ...], Visibility] = {}
         self._results: dict[Hashable, tuple[bool, ...]] = {}
         self._matching = service.capabilities.matching()
@@ -253,20 +253,24 @@ class Rights:
         """Return what a user may see of the records, or anonymous clients may. It is
         the same object for all users with equal rights.
         """
+        user = login.user if login else None
         key = (id(login.authenticator), login.user_id) if login else None
+        known = self._users.get(key)
 
-        if key not in self._users:
-            # The database is not asked again once it was away.
-            if self._outage is not None:
-                raise self._outage
+        # Users of a strategy may have no identifier, or more than their record has.
+        if known is not None and known[0] == user:
+            return known[1]
 
-            user = login.user if login else None
-            seen, hidden = self._seen_by(user), self.hidden_from(user)
-            self._users[key] = self._visibilities.setdefault(
-                (seen, hidden), Visibility(seen, hidden)
-            )
+        # The database is not asked again once it was away.
+        if self._outage is not None:
+            raise self._outage
 
-        return self._users[key]
+        seen, hidden = self._seen_by(user), self.hidden_from(user)
+        visibility = self._visibilities.setdefault(
+            (seen, hidden), Visibility(seen, hidden)
+        )
+        self._users[key] = user, visibility
+        return visibility
 
     def hidden_from(self, user: t.Any) -> tuple[frozenset[str], ...]:
         """Return the fields that rules hide from a user in each record.

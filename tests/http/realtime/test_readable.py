@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import AuthenticationService, FromUser, Params, Transaction
+from flask_records import (
+    AuthenticationService,
+    FromUser,
+    Params,
+    SQLAlchemyService,
+    Strategy,
+    Transaction,
+)
 
-from ...authentication import ANN, bearer, CHEAP
+from ...authentication import ANN, API_KEY, bearer, CHEAP, make_records
+from ...models import Message, User
 from ...realtime import BOB, in_memory, live, make_live_records
 
 EVENTS = ["created", "patched", "updated", "typing", "removed"]
@@ -237,6 +245,39 @@ def test_rule_of_public_service_is_not_asked_about_users_of_other_logins(
         seen = [record for name, record in ann.events()]
 
     assert [record["text"] for record in seen] == ["B"]
+    assert seen == found
+
+
+@pytest.mark.parametrize("user", [{}, {"id": 1}])
+def test_users_of_a_strategy_of_its_own_see_their_own_records(user, tmp_path):
+    """A key may stand for a team, or for a user in one of several teams."""
+
+    def authenticate(service, data, params):
+        return {"user": {**user, "teamId": data["team"]}}
+
+    def team_in(headers):
+        team = headers.get("X-Team")
+        return team and {"team": int(team)}
+
+    records = make_records(
+        users=SQLAlchemyService(User, hidden=["password"]),
+        strategies={"api-key": API_KEY, "team": Strategy(authenticate, team_in)},
+    )
+    own = {"rank": FromUser("teamId")}
+    service = SQLAlchemyService(Message, multi=True)
+    records.add("messages", service, strategies=["team"], readable=own)
+
+    with live(records, tmp_path) as site:
+        clients = [site.connect(X_Team=team) for team in "12"]
+
+        with site.app.app_context():
+            bodies = [{"text": "A", "rank": 1}, {"text": "B", "rank": 2}]
+            records["messages"].create(bodies)
+
+        found = [client.result("find", "messages") for client in clients]
+        seen = [[record for name, record in each.events()] for each in clients]
+
+    assert [[record["text"] for record in each] for each in seen] == [["A"], ["B"]]
     assert seen == found
 
 
