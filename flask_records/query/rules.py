@@ -21,6 +21,12 @@ LISTS: t.Final = (list, tuple, set, frozenset)
 GROUPS: t.Final = ("$and", "$or")
 """The groups of conditions that a value of the user may be in."""
 
+JOINED: t.Final = frozenset({*GROUPS, "$nor"})
+"""The groups of conditions."""
+
+UNCONDITIONAL: t.Final = frozenset({*PAGING, POPULATE})
+"""The special parameters that are no conditions."""
+
 NO_RECORD: t.Final[Mapping[str, t.Any]] = {"$or": []}
 """The condition that no record meets."""
 
@@ -139,8 +145,9 @@ def rule_of(
         a rule can't have one.
     """
     if isinstance(rule, Mapping):
+        function = UserRule(rule, option)
         condition_of(rule, option)
-        return UserRule(rule, option)
+        return function
 
     if not callable(rule):
         raise TypeError(f"{option} must be a function of the user, or a query.")
@@ -163,7 +170,7 @@ def condition_of(answer: t.Any, rule: str) -> Record | None:
     if answer is False or answer is None:
         return t.cast("Record", NO_RECORD)
 
-    if not answer or not isinstance(answer, Mapping):
+    if not _is_condition(answer):
         wrong = f"a value of {type(answer).__name__} without conditions"
         raise TypeError(WRONG_ANSWER.format(rule=rule, answer=wrong))
 
@@ -216,7 +223,7 @@ def names_in(condition: t.Any) -> frozenset[str]:
         elif isinstance(part, Mapping):
             groups = {name for name in part if name.startswith("$")}
             names |= part.keys() - groups
-            parts += [part[name] for name in groups.difference(PAGING, (POPULATE,))]
+            parts += [part[name] for name in groups - UNCONDITIONAL]
 
     return frozenset(names)
 
@@ -225,6 +232,28 @@ def unknown_names(fields: Fields, query: t.Any) -> list[str]:
     """Return the names in a query that are neither fields nor paths to fields."""
     names = names_in(query) - fields.names
     return [name for name in sorted(names) if not fields.is_path(name)]
+
+
+def _is_condition(query: t.Any) -> bool:
+    """Return ``True`` for a query of conditions alone, in all parts of it: an empty
+    part of ``$or`` would stand for all records.
+    """
+    if not query or not isinstance(query, Mapping):
+        return False
+
+    if not UNCONDITIONAL.isdisjoint(query):
+        return False
+
+    for group in JOINED.intersection(query):
+        items = items_of(query[group])
+
+        if items is None or (not items and group != "$or"):
+            return False
+
+        if not all(map(_is_condition, items)):
+            return False
+
+    return True
 
 
 def _filled(query: t.Any, user: t.Any) -> t.Any:

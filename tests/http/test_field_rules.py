@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from flask_records import FlaskRecords, Params, SQLAlchemyService
+from flask_records import FlaskRecords, FromUser, Params, SQLAlchemyService
 
 from ..authentication import add_users, SECRET
 from ..databases import served
@@ -428,7 +428,15 @@ def test_readable_answers_for_all_none_or_those_that_match(open_site, answer, id
     ]
 
 
-@pytest.mark.parametrize("answer", [{}, [], "", ("owner", 1), sa.column("owner") == 1])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *({}, [], "", ("owner", 1), sa.column("owner") == 1),
+        *({"$and": []}, {"$or": [{"owner": 1}, {}]}, {"$and": [{"$nor": []}]}),
+        *({"$limit": 1}, {"$or": [{"$select": ["owner"]}]}, {"$populate": ["user"]}),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("option", ["readable", "visible", "writable"])
 def test_any_other_answer_of_a_rule_shows_nothing(open_site, caplog, option, answer):
     options = {
@@ -448,10 +456,11 @@ def test_any_other_answer_of_a_rule_shows_nothing(open_site, caplog, option, ans
     assert "Return True for all records, False for none" in caplog.text
 
 
+@pytest.mark.parametrize("query", [{}, {"$or": [{"owner": FromUser("id")}, {}]}])
 @pytest.mark.parametrize("option", ["readable", "visible", "writable"])
-def test_empty_query_as_a_rule_is_refused_at_the_start(option):
-    options = {} if option == "readable" else {option: {"text": {}}}
-    readable = {} if option == "readable" else None
+def test_empty_query_as_a_rule_is_refused_at_the_start(option, query):
+    options = {} if option == "readable" else {option: {"text": query}}
+    readable = query if option == "readable" else None
 
     with pytest.raises(TypeError, match="Return True for all records"):
         service = SQLAlchemyService(type("Note", (), {}), **options)
