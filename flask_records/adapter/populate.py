@@ -196,14 +196,15 @@ class Link:
         mapper, sort = relationship.mapper, {}
 
         for each in order or ():
-            column = getattr(each, "element", each)
+            way = getattr(each, "modifier", None)
+            # An expression such as a minus has an element, too.
+            column = each if way is None else each.element
 
             if mapper.columns.contains_column(column):
                 name = mapper.get_property_by_column(column).key
 
                 if name in scope.plain and scope[name].conversion.is_sorted:
-                    is_descending = getattr(each, "modifier", None) is operators.desc_op
-                    sort[name] = -1 if is_descending else 1
+                    sort[name] = -1 if way is operators.desc_op else 1
 
         return sort
 

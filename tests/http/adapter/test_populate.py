@@ -306,3 +306,37 @@ def test_an_option_for_no_relationship_is_an_error(name):
 
     with pytest.raises(ValueError, match=f"'{name}', which is not a relationship"):
         service.check(Flask(__name__))
+
+
+class ShelfBase(DeclarativeBase):
+    pass
+
+
+class Book(ShelfBase):
+    __tablename__ = "book"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    rank: Mapped[int]
+    shelf_id: Mapped[int] = mapped_column(sa.ForeignKey("shelf.id"))
+
+
+class Shelf(ShelfBase):
+    __tablename__ = "shelf"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    books: Mapped[list[Book]] = relationship(order_by=-Book.rank)
+
+
+def test_an_expression_with_a_column_gives_no_order():
+    records = FlaskRecords()
+    shelves = SQLAlchemyService(Shelf, whitelist=["$populate"])
+    records.add("shelves", shelves, public=True)
+    records.add("books", SQLAlchemyService(Book, multi=True), public=True)
+
+    with served(SQLAlchemy(model_class=ShelfBase), records, "sqlite://") as app:
+        client = app.test_client()
+        client.post("/shelves", json={})
+        client.post("/books", json=[{"rank": n, "shelf_id": 1} for n in (2, 3, 1)])
+        answer = client.get("/shelves/1?$populate=books")
+
+    assert [book["id"] for book in answer.json["books"]] == [1, 2, 3]
