@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import partial
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
@@ -246,14 +246,20 @@ class Writing:
         self._joined = joined
         self._bind = bind
         self._engine = engine
+        self._connection: sa.Connection | None = None
         self.dialect = (engine or self.connection).dialect
         """The dialect of the database."""
 
-    @cached_property
+    @property
     def connection(self) -> sa.Connection:
         """The connection of the session, which is ready to write from now on."""
-        self._engine = None
-        return self._joined.begin_writing(self._bind)
+        # A cached_property of Python 3.11 would let all threads wait for the one that
+        # waits for the database.
+        if self._connection is None:
+            self._engine = None
+            self._connection = self._joined.begin_writing(self._bind)
+
+        return self._connection
 
     @property
     def session(self) -> orm.Session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -287,6 +288,30 @@ def test_many_writes_at_once_are_all_stored(engine, session):
     assert len(stored) == 43
     assert set(stored[3:]) == {f"new {number}" for number in range(40)}
     assert engine.pool.checkedout() == 0
+
+
+def test_a_write_that_waits_for_another_one_lets_it_end(engine, session):
+    sa.event.listen(session, "before_flush", lambda *args: None)
+    notes = notes_of(session)
+    tags = FlaskRecords(logger=False).add(
+        "tags", SQLAlchemyService(Tag, session=session)
+    )
+    others = []
+
+    with ThreadPoolExecutor(1) as pool:
+
+        @tags.before("create")
+        def write(method, context):
+            others.append(pool.submit(notes.create, {"text": "other"}))
+            # SQLite has one writer at a time.
+            time.sleep(0.2)
+            notes.create({"text": "own"})
+
+        tags.create({"id": 9, "name": "red"})
+
+        assert others[0].result(timeout=10)["text"] == "other"
+
+    assert sorted(texts(engine)[3:]) == ["other", "own"]
 
 
 def test_a_converter_reads_and_writes_in_the_transaction_of_its_call():
