@@ -106,6 +106,7 @@ class ResolvedCall(t.NamedTuple):
         """
         service = self.params._state.service
         hidden = self.model.clients.names - self.scope.names
+        viewer = self.params.user
         private: list[Record] = []
 
         if service is None:
@@ -119,7 +120,7 @@ class ResolvedCall(t.NamedTuple):
                 if not row[index]
             ]
             names = hidden.union(unseen) if unseen else hidden
-            private.append(PrivateRecord(record, service, names, beside))
+            private.append(PrivateRecord(record, service, names, beside, viewer))
 
         return private
 

@@ -26,6 +26,9 @@ if t.TYPE_CHECKING:
 NOBODY: t.Final = object()
 """Stands for a viewer who sees no field that a rule may hide."""
 
+ANYBODY: t.Final = object()
+"""Stands for any viewer: a login shows what its user may see, who is no viewer yet."""
+
 INSTANCE: t.Final = """\
 {place} is an instance of the model '{type}', some of whose columns may be secret. \
 Return a record of its service, such as records['...'].get(id), or a dict.\
@@ -48,9 +51,11 @@ class PrivateRecord(dict[str, t.Any]):
         read, if that is known. The rules are asked otherwise.
     :param beside: Values of hidden fields that are not in it, by which rules decide
         who may see it.
+    :param viewer: The user of this client. A cache may hand the record to another one,
+        for whom the rules are asked anew.
     """
 
-    __slots__ = ("beside", "service", "unseen")
+    __slots__ = ("beside", "service", "unseen", "viewer")
 
     def __init__(
         self,
@@ -58,20 +63,29 @@ class PrivateRecord(dict[str, t.Any]):
         service: Service,
         unseen: frozenset[str] | None = None,
         beside: Mapping[str, t.Any] | None = None,
+        viewer: t.Any = ANYBODY,
     ) -> None:
         super().__init__(record)
         self.service = service
         self.unseen = unseen
         self.beside = beside or {}
+        self.viewer = viewer
+
+    def unseen_by(self, viewer: t.Any) -> frozenset[str] | None:
+        """Return the names of the fields that a viewer may not see, or ``None`` if that
+        is not known.
+        """
+        is_known = self.viewer is ANYBODY or self.viewer is viewer
+        return self.unseen if is_known and viewer is not NOBODY else None
 
     def shown_to(self, viewer: t.Any) -> Record:
         """Return the part that a viewer may see.
 
         :param viewer: A user, ``None`` for an anonymous client, or :data:`NOBODY`.
         """
-        unseen: Collection[str] | None = self.unseen
+        unseen: Collection[str] | None = self.unseen_by(viewer)
 
-        if unseen is None or viewer is NOBODY:
+        if unseen is None:
             unseen = unseen_by(viewer, self.service, {**self, **self.beside})
 
         names = self.service.capabilities.hidden.union(unseen)
@@ -97,7 +111,8 @@ class PrivateRecord(dict[str, t.Any]):
         return _restored, (dict(self), self.service.path)
 
     def _with(self, record: Record) -> PrivateRecord:
-        return PrivateRecord(record, self.service, self.unseen, self.beside)
+        known = self.unseen, self.beside, self.viewer
+        return PrivateRecord(record, self.service, *known)
 
 
 def _restored(record: Record, path: str) -> PrivateRecord:
@@ -117,20 +132,28 @@ def unseen_by(viewer: t.Any, service: Service, record: Record) -> Collection[str
 
 
 def private(
-    service: Service, result: t.Any, unseen: frozenset[str] | None = None
+    service: Service,
+    result: t.Any,
+    unseen: frozenset[str] | None = None,
+    viewer: t.Any = ANYBODY,
 ) -> t.Any:
     """Return a result with a :class:`PrivateRecord` for each record if the service has
     fields that not every client may see.
 
     :param unseen: The names of the fields that the client may not see for whom it was
         read, if that is known.
+    :param viewer: The user of this client.
     """
     if not service.has_private_fields:
         return result
 
     def mark(record: Record) -> Record:
         is_marked = isinstance(record, PrivateRecord)
-        return record if is_marked else PrivateRecord(record, service, unseen)
+        return (
+            record
+            if is_marked
+            else PrivateRecord(record, service, unseen, None, viewer)
+        )
 
     return with_records(result, mark)
 
@@ -177,6 +200,7 @@ def _with_answers(service: Service, context: HookContext, result: t.Any) -> t.An
     """
     # A usual record of a custom method has what the application put there.
     is_custom = context.method in service.custom_methods
+    viewer = context.params.user
     asked: list[PrivateRecord] = []
 
     def ask(record: Record) -> Record:
@@ -187,7 +211,7 @@ def _with_answers(service: Service, context: HookContext, result: t.Any) -> t.An
         if (
             not isinstance(record, PrivateRecord)
             or record.service is not service
-            or record.unseen is not None
+            or record.unseen_by(viewer) is not None
         ):
             return record
 
@@ -199,10 +223,10 @@ def _with_answers(service: Service, context: HookContext, result: t.Any) -> t.An
 
     if asked:
         rights = Rights(service, [{**each, **each.beside} for each in asked])
-        answers = rights.hidden_from(context.params.user)
+        answers = rights.hidden_from(viewer)
 
         for record, unseen in zip(asked, answers, strict=True):
-            record.unseen = unseen
+            record.unseen, record.viewer = unseen, viewer
 
     return result
 

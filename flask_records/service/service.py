@@ -134,7 +134,7 @@ class Service(Methods, CallSignals):
             own.route, own.extra = {}, {}
             context = HookContext(self, method, own, id, data)
             self.check_access(context, is_counted=is_counted)
-            return self.result_of(self.call(context))
+            return self.result_of(self.call(context), params)
 
         return BoundMethods(call)
 
@@ -246,14 +246,15 @@ class Service(Methods, CallSignals):
         is_final = context.params.provider is not None
         return self._pipeline.run(context, is_final=is_final)
 
-    def result_of(self, context: HookContext) -> t.Any:
+    def result_of(self, context: HookContext, caller: Params | None = None) -> t.Any:
         """Return the result of a call that was made in Python: what the caller may see,
         if it is a client.
         """
         if context.params.provider is None:
             return context.result
 
-        return private(self, context.sent, NO_FIELDS)
+        viewer = (caller or context.params).user
+        return private(self, context.sent, NO_FIELDS, viewer)
 
     def _call(
         self, method: str, params: AnyParams, id: Id = None, data: t.Any = None

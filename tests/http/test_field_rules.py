@@ -37,9 +37,9 @@ class Site:
         self.notes = notes
         self.client = app.test_client()
 
-    def call(self, user, verb, address="", **body):
+    def call(self, user, verb, address="", path="/notes", **body):
         """The answer to a request of a user."""
-        path = f"/notes{address}"
+        path = f"{path}{address}"
         headers = {"X-User": str(user["id"])} if user else {}
         return self.client.open(path, method=verb, headers=headers, **body)
 
@@ -119,6 +119,44 @@ def test_field_is_shown_in_records_that_meet_the_rule(open_site, address):
 
     assert [secrets_in(answer) for answer in answers] == [["s1"]] * 2 + [[None]] * 2
     assert ["secret" in answer.text for answer in answers] == [True] * 2 + [False] * 2
+
+
+@pytest.mark.parametrize("address", ["/1", "?id=1"])
+def test_cache_of_results_shows_each_viewer_its_own_fields(open_site, address):
+    site, cache = open_site(visible={"secret": own}), {}
+
+    @site.notes.before("get", "find")
+    def take(method, context):
+        if method in cache:
+            context.result = cache[method]
+
+    @site.notes.after("get", "find")
+    def put(method, context):
+        cache.setdefault(method, context.result)
+
+    users = [BOB, ADMIN, None, ANN, BOB]
+    answers = [site.call(user, "get", address) for user in users]
+
+    seen = ["s1" in answer.text for answer in answers]
+    assert seen == [False, True, False, True, False]
+
+
+def test_cache_of_what_a_caller_may_see_shows_others_no_more(open_site):
+    site, cache = open_site(visible={"secret": own}), {}
+    folders = site.app.extensions["records"]["folders"]
+
+    @folders.before("find")
+    def take(method, context):
+        if not cache:
+            cache["notes"] = site.notes.as_caller(context.params).get(1)
+
+        context.result = [{"id": 1, "note": cache["notes"]}]
+
+    users = [ADMIN, BOB, None, ANN, ADMIN]
+    answers = [site.call(user, "get", path="/folders") for user in users]
+
+    seen = ["s1" in answer.text for answer in answers]
+    assert seen == [True, False, False, True, True]
 
 
 @pytest.mark.parametrize(("verb", "body"), [("get", None), ("patch", {"text": "N"})])
