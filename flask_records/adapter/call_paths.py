@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
-from functools import cached_property
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -53,7 +52,7 @@ class CallPaths:
         self._params = params
         self._related: dict[str, CallPaths | None] = {}
 
-    @cached_property
+    @property
     def rule(self) -> ResolvedQuery:
         """The query of the records that the caller sees."""
         return self._model.within_rules(EVERYTHING, self._params)

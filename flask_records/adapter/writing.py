@@ -244,7 +244,7 @@ def _read(
     """Return the rows of instances, in their order.
 
     :param selection: The columns. Those of the call by default.
-    :raises BadRequest: The database does not read the keys as they were written.
+    :raises BadRequest: The database does not keep the key of a record.
     """
     model, selection = write.call.model, selection or write.call.selection
     identify = model.fields.mapper.primary_key_from_instance
@@ -257,7 +257,15 @@ def _read(
         read = write.writing.rows(model.plans.keyed(selection, values))
         rows.update({tuple(row[-length:]): row for row in read})
 
-    if not rows.keys() >= set(keys):
-        raise not_kept(model.fields)
+    # A type, or the database, may read a key in another form than it was written in.
+    for key in keys:
+        if key not in rows:
+            value = key if length > 1 else key[0]
+            read = write.writing.rows(model.plans.keyed(selection, [value]))
+
+            if len(read) != 1:
+                raise not_kept(model.fields)
+
+            rows[key] = read[0]
 
     return [rows[key] for key in keys]

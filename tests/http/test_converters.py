@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
+import uuid
 from decimal import Decimal
 
 import pytest
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
 
 from flask_records import Converter, FlaskRecords, Params, Problem, SQLAlchemyService
 
@@ -336,3 +337,43 @@ def test_a_value_may_compare_its_items(database_url):
         ]
 
     assert [each.json["vector"] for each in answers] == [[1, 2], [3, 4], None]
+
+
+class Guid(sa.TypeDecorator):
+    """The recipe of SQLAlchemy's documentation: text that is read as a UUID."""
+
+    impl = sa.String(36)
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else f"{uuid.UUID(str(value)).int:032x}"
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else uuid.UUID(value)
+
+
+class Device(Base):
+    __tablename__ = "converter_device"
+
+    id: Mapped[uuid.UUID] = mapped_column(Guid, primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+
+    @validates("name")
+    def strip(self, key, name):
+        return name.strip()
+
+
+def test_a_key_may_be_read_in_another_form_than_it_is_written(database_url):
+    records = FlaskRecords()
+    records.add("devices", SQLAlchemyService(Device, multi=True), public=True)
+    first, second = [str(uuid.UUID(int=number)) for number in (1, 2)]
+
+    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
+        client = app.test_client()
+        one = client.post("/devices", json={"id": first.upper(), "name": " a "})
+        many = client.post("/devices", json=[{"id": second, "name": "b"}])
+        patched = client.patch(f"/devices/{first}", json={"name": " c "})
+
+    assert one.json == {"id": first, "name": "a"}
+    assert many.json == [{"id": second, "name": "b"}]
+    assert patched.json == {"id": first, "name": "c"}
