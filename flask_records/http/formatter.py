@@ -45,6 +45,8 @@ OPTIONS = (
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
 
+UTC = orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z
+
 
 def format_json(context: HookContext) -> Response:
     """Return the response to a call as JSON: the default formatter. See section 4.3.11
@@ -137,14 +139,30 @@ def dumps(value: t.Any, viewer: t.Any = NOBODY) -> bytes:
 
     def encode(item: t.Any) -> t.Any:
         # Most are times, of which a page may have thousands.
-        is_moment = type(item) is dt.datetime
-        return moment_text(item) if is_moment else encoded(item, viewer)
+        if type(item) is dt.datetime and item.tzinfo is None:
+            return _moment_json(item)
+
+        return encoded(item, viewer)
 
     try:
         return orjson.dumps(value, default=encode, option=OPTIONS)
     except TypeError:
         # orjson refuses integers of more than 64 bits and halves of surrogate pairs.
         return json.dumps(as_json(value, viewer), allow_nan=False).encode()
+
+
+def _moment_json(value: dt.datetime) -> orjson.Fragment:
+    """Return a time without a zone in the form of :func:`.moment_text`, which takes
+    twice as long: an eighth of a page of 1,000 records.
+    """
+    text, fraction = orjson.dumps(value, option=UTC), value.microsecond
+
+    if not fraction:
+        text = text[:-2] + b'.000Z"'
+    elif fraction % 1000 == 0:
+        text = text[:-5] + b'Z"'
+
+    return orjson.Fragment(text)
 
 
 def encoded(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
