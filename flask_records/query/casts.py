@@ -241,7 +241,7 @@ def as_bytes(value: t.Any) -> bytes:
 
 def as_json(value: t.Any) -> t.Any:
     """Return any JSON value as it is."""
-    if _is_deeper(value, MAX_JSON_DEPTH):
+    if is_deeper(value, MAX_JSON_DEPTH):
         raise ValueError(problems.too_deep(MAX_JSON_DEPTH))
 
     try:
@@ -271,14 +271,15 @@ def _text(value: t.Any) -> str:
     return str(value)
 
 
-def _is_deeper(value: t.Any, levels: int) -> bool:
+def is_deeper(value: t.Any, levels: int) -> bool:
+    """Return ``True`` if a value nests deeper than some levels."""
     if isinstance(value, dict):
         value = list(value.values())
 
     if not isinstance(value, list):
         return False
 
-    return levels == 0 or any(_is_deeper(item, levels - 1) for item in value)
+    return levels == 0 or any(is_deeper(item, levels - 1) for item in value)
 
 
 def of_json_text(value: str) -> t.Any:

@@ -10,6 +10,8 @@ from ..context import CallState, names_of_bodies, NO_RESULT
 from ..errors import BadRequest, is_answer, MethodNotAllowed
 from ..globals import call_stack
 from ..names import EVENTS, method_named, METHODS, READS
+from ..problems import too_deep
+from ..query.casts import is_deeper, MAX_JSON_DEPTH
 from ..signals import call
 from ..transaction import Transaction
 from .results import private, records_of, selected, shown
@@ -148,6 +150,15 @@ class Pipeline:
             context.id is None or isinstance(context.data, list)
         ):
             raise BadRequest(REPLACES_MANY)
+
+        # What an object takes, it may answer, which JSON allows to some depth only.
+        if (
+            context.data is not None
+            and context.params.provider is not None
+            and not self._service.capabilities.is_own(context.method)
+            and is_deeper(context.data, MAX_JSON_DEPTH)
+        ):
+            raise BadRequest(f"The data {too_deep(MAX_JSON_DEPTH)}.")
 
         # Before hooks would do work for each record of a call that is then refused.
         if context.method == "create" and isinstance(context.data, list):

@@ -148,12 +148,10 @@ def private(
         return result
 
     def mark(record: Record) -> Record:
-        is_marked = isinstance(record, PrivateRecord)
-        return (
-            record
-            if is_marked
-            else PrivateRecord(record, service, unseen, None, viewer)
-        )
+        if isinstance(record, PrivateRecord):
+            return record
+
+        return PrivateRecord(record, service, unseen, viewer=viewer)
 
     return with_records(result, mark)
 

@@ -130,6 +130,19 @@ def test_no_body_of_a_known_type_is_no_data(client, body, content_type):
     assert response.json == bad_request("No data provided")
 
 
+@pytest.mark.parametrize(
+    ("levels", "status"), [(99, 201), (101, 400), (500, 400), (900, 400)]
+)
+def test_json_that_could_not_be_answered_is_refused(client, levels, status):
+    response = post(client, b'{"a":' + b"[" * levels + b"]" * levels + b"}")
+
+    assert response.status_code == status
+
+    if status == 400:
+        message = "The data nests deeper than 100 levels."
+        assert response.json == bad_request(message)
+
+
 def test_form_that_nests_too_deep_is_refused(client):
     response = post(client, "a" + "[b]" * 100, "application/x-www-form-urlencoded")
 
