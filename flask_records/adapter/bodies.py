@@ -6,7 +6,8 @@ import inspect
 import typing as t
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
+from dataclasses import replace
+from types import NoneType
 
 import sqlalchemy as sa
 from werkzeug.datastructures import FileStorage
@@ -15,7 +16,7 @@ from ..errors import not_an_object
 from ..problems import CHANGED, NO_LIST, Problem, READ_ONLY, REQUIRED, UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS, refuse, shortened
 from ..query.plans import Selection
-from ..query.values import cast, is_same, NULL_TEXTS
+from ..query.values import cast, cast_and_check, is_same, NULL_TEXTS
 from .reading import identifier, not_found
 
 if t.TYPE_CHECKING:
@@ -213,7 +214,7 @@ class Bodies:
                 self._refuse(read, scope, name, value, is_compared)
 
         # A value may be an array, which compares its items.
-        if any([value is None for value in values.values()]):
+        if NoneType in map(type, values.values()):
             self._take_nulls(read, is_new=is_new)
 
         return read
@@ -288,7 +289,7 @@ def _type_check(field: Field) -> Cast:
     """Return a function that raises :class:`ValueError` for a value that is not of the
     type of a field, whatever its length.
     """
-    check = partial(cast, field.conversion)
+    check = cast_and_check(replace(field.conversion, check=None))
 
     if "contentEncoding" not in field.conversion.schema:
         return check
