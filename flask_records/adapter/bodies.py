@@ -155,18 +155,20 @@ class Bodies:
         problems = {}
 
         for name, value in body.items():
-            check, is_relation = self._type_checks.get(name), name in self._relations
+            check = self._type_checks.get(name)
 
             if check is None or name in ignored:
-                continue
-
-            # Hooks turn a file into a value of its field. It can be read once only.
-            if isinstance(value, FileStorage) and not is_relation:
                 continue
 
             try:
                 check(value)
             except ValueError as error:
+                is_relation = name in self._relations
+
+                # Hooks turn a file into a value of its field.
+                if isinstance(value, FileStorage) and not is_relation:
+                    continue
+
                 if is_relation or name in scope.writable:
                     problems[name] = Problem.of(error)
                 elif name in scope.names:
@@ -291,11 +293,16 @@ def _type_check(field: Field) -> Cast:
     """
     check = cast_and_check(replace(field.conversion, check=None))
 
-    if "contentEncoding" not in field.conversion.schema:
+    if "contentEncoding" in field.conversion.schema:
+        # Hooks make bytes of the text of a password, and of a file.
+        unchecked: t.Any = (str, FileStorage)
+    elif field.conversion.show is not None:
+        # A converter can read a file once only.
+        unchecked = FileStorage
+    else:
         return check
 
-    # Hooks make bytes of the text of a password.
-    return lambda value: isinstance(value, str) or check(value)
+    return lambda value: isinstance(value, unchecked) or check(value)
 
 
 class Constructor:
