@@ -10,12 +10,10 @@ from ..context import CallState, names_of_bodies, NO_RESULT
 from ..errors import BadRequest, is_answer, MethodNotAllowed
 from ..globals import call_stack
 from ..names import EVENTS, method_named, METHODS, READS
-from ..problems import too_deep
-from ..query.casts import is_deeper, MAX_JSON_DEPTH
 from ..signals import call
 from ..transaction import Transaction
 from .results import private, records_of, selected, shown
-from .validation import check_types
+from .validation import check_depth, check_types
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,9 +99,12 @@ class Pipeline:
             schemas.check_query(context)
             schemas.check_data(context)
 
-        # A schema says itself which values hooks meet.
-        if before and (schemas is None or schemas.data is None):
-            check_types(context)
+        # A schema says itself which values hooks and methods meet.
+        if context.data is not None and (schemas is None or schemas.data is None):
+            check_depth(context)
+
+            if before:
+                check_types(context)
 
         created_if = self._run_before(context, before)
         is_missing = context.result is NO_RESULT
@@ -150,15 +151,6 @@ class Pipeline:
             context.id is None or isinstance(context.data, list)
         ):
             raise BadRequest(REPLACES_MANY)
-
-        # What an object takes, it may answer, which JSON allows to some depth only.
-        if (
-            context.data is not None
-            and context.params.provider is not None
-            and not self._service.capabilities.is_own(context.method)
-            and is_deeper(context.data, MAX_JSON_DEPTH)
-        ):
-            raise BadRequest(f"The data {too_deep(MAX_JSON_DEPTH)}.")
 
         # Before hooks would do work for each record of a call that is then refused.
         if context.method == "create" and isinstance(context.data, list):

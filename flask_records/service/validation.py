@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from ..context import names_of_bodies
-from ..errors import not_an_object
+from ..errors import BadRequest, not_an_object
 from ..names import BODIES, METHODS
 from ..pagination import Page
-from ..problems import Problem, UNKNOWN_FIELD
+from ..problems import Problem, too_deep, UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS, refuse, shortened
+from ..query.casts import is_deeper, MAX_JSON_DEPTH
 from .results import cut_throughout, NOBODY
 from .target import check_methods
 
@@ -121,6 +122,20 @@ class MethodSchemas:
             raise ValueError(UNFIT.format(**place, error=error)) from error
 
 
+def check_depth(context: HookContext) -> None:
+    """Refuse data of a client for a method of the application that nests so deep that
+    it could not be answered as JSON.
+
+    :raises BadRequest: It does.
+    """
+    if (
+        context.params.provider is not None
+        and not context.service.capabilities.is_own(context.method)
+        and is_deeper(context.data, MAX_JSON_DEPTH)
+    ):
+        raise BadRequest(f"The data {too_deep(MAX_JSON_DEPTH)}.")
+
+
 def check_types(context: HookContext) -> None:
     """Refuse the data of a client if values are not of the type of their field, so that
     hooks do not meet them.
@@ -129,7 +144,7 @@ def check_types(context: HookContext) -> None:
     """
     is_client = context.params.provider is not None
 
-    if is_client and context.method in BODIES and context.data is not None:
+    if is_client and context.method in BODIES:
         parts = context.service.capabilities
         find_problems = parts.body_check(context.method, context.params)
         _each_body(context, lambda body: (body, find_problems(body)))
