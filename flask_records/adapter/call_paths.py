@@ -90,39 +90,13 @@ class CallPaths:
 
         scope = replace(served.scope_of(params, model), path=f"{full}.")
 
-        if params.provider and not _sees_keys(relationship, self.scope, scope):
+        if params.provider and not sees_keys(relationship, self.scope, scope):
             return None
 
         return CallPaths(model, scope, params, relationship)
 
 
-def shown_paths(
-    model: Model, scope: Scope, params: Params | None
-) -> dict[str, tuple[Relationship, Scope]]:
-    """Return the relationships that queries of a caller may follow, and the fields at
-    their end, by the names of the relationships.
-
-    :param params: The params of the caller, or ``None`` for all clients together.
-    """
-    paths: dict[str, tuple[Relationship, Scope]] = {}
-    served = model.served
-
-    for name in served.relations:
-        relationship = served.mapper.relationships[name]
-        service = service_of(relationship, served.populate_paths)
-
-        if service is not None and "find" in service.methods:
-            related = served.related(relationship, service)
-            there = related.on(t.cast("sa.Dialect", model.fields.dialect))
-            shown = related.scope_of(params, there)
-
-            if _sees_keys(relationship, scope, shown):
-                paths[name] = relationship, shown
-
-    return paths
-
-
-def _sees_keys(relationship: Relationship, here: Scope, there: Scope) -> bool:
+def sees_keys(relationship: Relationship, here: Scope, there: Scope) -> bool:
     """Return ``True`` if a caller sees the keys by which records belong together, which
     a condition would tell.
     """

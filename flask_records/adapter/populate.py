@@ -90,21 +90,6 @@ class Populate:
 
         return links
 
-    def shown(self, scope: Scope) -> dict[str, tuple[Relationship, Service]]:
-        """Return the relationships that a caller can load, and the services that show
-        their records, by the names of the relationships.
-        """
-        shown = {}
-
-        for name, key in self.keys.items():
-            relationship = self._served.mapper.relationships[name]
-            service = service_of(relationship, self._served.populate_paths)
-
-            if service is not None and key in scope.names:
-                shown[name] = relationship, service
-
-        return shown
-
 
 class Link:
     """A relationship, and the service that shows its records to a caller.
@@ -245,11 +230,3 @@ def service_of(relationship: Relationship, paths: Mapping[str, str]) -> Service 
     model = relationship.mapper.class_
     shown = (each for each in services.values() if each.capabilities.model is model)
     return next(shown, None)
-
-
-def key_field(relationship: Relationship) -> str | None:
-    """Return the name of the field that refers to the one record of the other end.
-    ``None`` if the other end, or a table between the two, refers to this one.
-    """
-    is_own = relationship.direction is orm.MANYTOONE
-    return next(iter(key_names(relationship)[0])) if is_own else None

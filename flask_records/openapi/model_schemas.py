@@ -6,8 +6,10 @@ import inspect
 import typing as t
 from collections.abc import Mapping
 
-from ..adapter.call_paths import shown_paths
-from ..adapter.populate import key_field
+from sqlalchemy import orm
+
+from ..adapter.call_paths import sees_keys
+from ..adapter.populate import service_of
 from ..globals import current_records
 from ..query.groups import AGGREGATES, GROUP, UNITS
 from ..query.operators import LIMIT, POPULATE, SELECT
@@ -27,7 +29,9 @@ from .schemas import COUNT, list_of, object_of, Relation, Schemas
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from ..adapter.model import ServedModel
+    import sqlalchemy as sa
+
+    from ..adapter.model import Model, ServedModel
     from ..context import Params
     from ..pagination import Pagination
     from ..query import Field, Scope
@@ -74,7 +78,7 @@ def model_schemas(
     optional = model.rules.writable if params is None else scope.conditional
     schemas = ModelSchemas(model, scope, optional)
     relations = _relations(model, scope) if model.syntax.populates else {}
-    paths = shown_paths(served, scope, params)
+    paths = _paths(served, scope, params)
     populated = [*relations, *(_further(relations, params) if relations else ())]
     query = schemas.query(pagination, populated, paths)
     return Schemas(
@@ -313,10 +317,42 @@ def _mapped(field: Field) -> tuple[t.Any, t.Any]:
 
 def _relations(model: ServedModel, scope: Scope) -> dict[str, Relation]:
     """Return the relationships that a service shows, by name."""
-    return {
-        name: Relation(service.path, bool(link.uselist), key_field(link))
-        for name, (link, service) in model.populate.shown(scope).items()
-    }
+    relations = {}
+
+    for name, key in model.populate.keys.items():
+        link = model.mapper.relationships[name]
+        service = service_of(link, model.populate_paths)
+
+        if service is not None and key in scope.names:
+            # The other end, or a table between the two, may refer to this one.
+            own = key if link.direction is orm.MANYTOONE else None
+            relations[name] = Relation(service.path, bool(link.uselist), own)
+
+    return relations
+
+
+def _paths(
+    model: Model, scope: Scope, params: Params | None
+) -> dict[str, tuple[Relationship, Scope]]:
+    """Return the relationships that queries of a caller may follow, and the fields at
+    their end, by the names of the relationships.
+    """
+    paths: dict[str, tuple[Relationship, Scope]] = {}
+    served = model.served
+
+    for name in served.relations:
+        relationship = served.mapper.relationships[name]
+        service = service_of(relationship, served.populate_paths)
+
+        if service is not None and "find" in service.methods:
+            related = served.related(relationship, service)
+            there = related.on(t.cast("sa.Dialect", model.fields.dialect))
+            shown = related.scope_of(params, there)
+
+            if sees_keys(relationship, scope, shown):
+                paths[name] = relationship, shown
+
+    return paths
 
 
 def _further(relations: Mapping[str, Relation], params: Params | None) -> Iterator[str]:
