@@ -33,6 +33,10 @@ class Formless:
     pass
 
 
+class Moment(dt.datetime):
+    """A class of times, such as those that stand still in tests."""
+
+
 VALUES = [
     (dt.datetime(2024, 1, 2, 3, 4, 5), "2024-01-02T03:04:05.000Z"),
     (dt.datetime(2024, 1, 2, 3, 4, 5, 120_000), "2024-01-02T03:04:05.120Z"),
@@ -40,6 +44,8 @@ VALUES = [
     (dt.datetime(2024, 1, 2, 1, 4, 5, tzinfo=ZURICH), "2024-01-01T23:04:05.000Z"),
     (dt.datetime(2024, 1, 2, 3, 4, 5, tzinfo=dt.UTC), "2024-01-02T03:04:05.000Z"),
     (dt.datetime(2024, 1, 2, 12, tzinfo=SECONDS_OFF), "2024-01-02T13:00:30.000Z"),
+    (Moment(2024, 1, 2, 3, 4, 5), "2024-01-02T03:04:05.000Z"),
+    (Moment(2024, 1, 2, 3, 4, 5, 120_000, dt.UTC), "2024-01-02T03:04:05.120Z"),
     (dt.datetime(24, 1, 2), "0024-01-02T00:00:00.000Z"),
     (dt.datetime.max.replace(tzinfo=dt.UTC), "9999-12-31T23:59:59.999999Z"),
     (dt.date(2024, 1, 2), "2024-01-02"),
