@@ -210,7 +210,7 @@ class Bodies:
                 except ValueError as error:
                     read.problems[name] = Problem.of(error)
 
-            elif not is_new and name in self._ignored & scope.names:
+            elif not is_new and name in self._ignored and name in scope.names:
                 continue
             elif not self._is_empty(scope, name, value, is_compared):
                 self._refuse(read, scope, name, value, is_compared)

@@ -325,7 +325,9 @@ def _names_in(
     scope: Scope,
     bodies: Sequence[Record],
 ) -> list[str]:
-    """Return the fields whose columns, or whose index, the error of a driver names."""
+    """Return the fields whose columns, or whose index, the error of a driver names, or
+    the only foreign key of some bodies.
+    """
     fields = scope.fields
 
     if kind is REFERRED_TO:
@@ -351,13 +353,16 @@ def _names_in(
         if names:
             return names
 
+    if kind is not REFERENCE:
+        return []
+
     # SQLite names no foreign key.
     keys = {
         name
         for name, column in fields.columns.items()
         if column.foreign_keys and any(body.get(name) is not None for body in bodies)
     }
-    return [*keys & named] if kind is REFERENCE and len(keys) == 1 else []
+    return [*keys & named] if len(keys) == 1 else []
 
 
 def _unique_indexes(tables: Sequence[sa.Table]) -> dict[str, str]:

@@ -6,7 +6,8 @@ import typing as t
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from .operators import PAGING, POPULATE
+from . import operators
+from .operators import NOT, PAGING, POPULATE
 from .readers import items_of
 
 if t.TYPE_CHECKING:
@@ -21,8 +22,8 @@ LISTS: t.Final = (list, tuple, set, frozenset)
 GROUPS: t.Final = ("$and", "$or")
 """The groups of conditions that a value of the user may be in."""
 
-JOINED: t.Final = frozenset({*GROUPS, "$nor"})
-"""The groups of conditions."""
+JOINED: t.Final = operators.GROUPS.keys() - {NOT}
+"""The groups of conditions that are lists."""
 
 UNCONDITIONAL: t.Final = frozenset({*PAGING, POPULATE})
 """The special parameters that are no conditions."""

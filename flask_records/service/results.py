@@ -71,7 +71,7 @@ class PrivateRecord(dict[str, t.Any]):
         self.beside = beside or {}
         self.viewer = viewer
 
-    def unseen_by(self, viewer: t.Any) -> frozenset[str] | None:
+    def known_unseen(self, viewer: t.Any) -> frozenset[str] | None:
         """Return the names of the fields that a viewer may not see, or ``None`` if that
         is not known.
         """
@@ -83,7 +83,7 @@ class PrivateRecord(dict[str, t.Any]):
 
         :param viewer: A user, ``None`` for an anonymous client, or :data:`NOBODY`.
         """
-        unseen: Collection[str] | None = self.unseen_by(viewer)
+        unseen: Collection[str] | None = self.known_unseen(viewer)
 
         if unseen is None:
             unseen = unseen_by(viewer, self.service, {**self, **self.beside})
@@ -209,7 +209,7 @@ def _with_answers(service: Service, context: HookContext, result: t.Any) -> t.An
         if (
             not isinstance(record, PrivateRecord)
             or record.service is not service
-            or record.unseen_by(viewer) is not None
+            or record.known_unseen(viewer) is not None
         ):
             return record
 

@@ -50,7 +50,7 @@ def app(servers):
 
 
 def has_replayed(primary, replica):
-    """Whether a replica has all that its primary has written."""
+    """Return ``True`` if a replica has all that its primary has written."""
     with primary.connect() as connection:
         written = connection.scalar(sa.text("SELECT pg_current_wal_lsn()::text"))
 
