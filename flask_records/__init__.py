@@ -15,6 +15,7 @@ from .authentication import TokenStore as TokenStore
 from .context import HookContext as HookContext
 from .context import NO_RESULT as NO_RESULT
 from .context import Params as Params
+from .database.transaction import Transaction as Transaction
 from .errors import BadGateway as BadGateway
 from .errors import BadRequest as BadRequest
 from .errors import Conflict as Conflict
@@ -50,4 +51,3 @@ from .query import Operator as Operator
 from .query import readers as readers
 from .query import restrict as restrict
 from .service import Service as Service
-from .transaction import Transaction as Transaction

@@ -7,13 +7,13 @@ from weakref import WeakSet
 
 from flask import Blueprint
 
-from .adapter.connections import count_writes
 from .adapter.watch import Watch
 from .authentication import AuthenticationService
 from .authentication.access import Access, check_issuers, find_authentication
 from .authentication.limits import Limits
 from .authentication.password_checks import check_users
 from .cli import init_app as init_cli
+from .database.connections import count_writes
 from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS
 from .http.cors import init_app as init_cors

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ..authentication.token_stores import find_token, fingerprint, issue_token
+from ..database.transaction import Transaction
 from ..errors import BadRequest, NotFound, RecordsError, without_parameters
 from ..service.events import run_in_background
-from ..transaction import Transaction
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping

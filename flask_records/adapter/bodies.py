@@ -20,10 +20,10 @@ from ..query.values import cast, cast_and_check, is_same, NULL_TEXTS
 from .reading import identifier, not_found
 
 if t.TYPE_CHECKING:
+    from ..database.database import Writing
     from ..query import Field, Fields, Scope
     from ..query.values import Cast
     from ..typing import Id, Record
-    from .database import Writing
     from .reading import ResolvedCall
 
 NOTHING: t.Final[frozenset[str]] = frozenset()

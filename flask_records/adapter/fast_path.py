@@ -15,21 +15,21 @@ from types import SimpleNamespace
 import sqlalchemy as sa
 from sqlalchemy import ClauseElement, orm
 
+from ..database.connections import listens
+from ..database.database_errors import not_kept
 from ..query.plan_cache import PlanCache
 from ..query.plans import have_id, id_parameters
 from ..query.values import is_json
 from ..query.where import conditions
 from .bodies import function_of, has_constructor
-from .connections import listens
-from .database_errors import not_kept
 from .reading import identifier
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ..database.database import Writing
     from ..query import Field, Fields
     from ..typing import Id, Record
-    from .database import Writing
     from .reading import ResolvedCall
 
     Statement: t.TypeAlias = sa.Update | sa.Delete

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..context import Params
+from ..database.database import Database
 from ..errors import BadRequest
 from ..query import FieldOptions, Fields, Scope
 from ..query.field import values_of
@@ -17,7 +18,6 @@ from ..query.rules import NO_RULES
 from ..query.syntax import resolve
 from .bodies import Bodies
 from .call_paths import CallPaths
-from .database import Database
 from .fast_path import FastPath
 from .populate import Populate
 from .reading import not_found, ResolvedCall
@@ -30,15 +30,15 @@ if t.TYPE_CHECKING:
     import sqlalchemy as sa
     from sqlalchemy import orm
 
+    from ..database.database import Reading, Writing
+    from ..database.sessions import SessionSource
     from ..query import Field, FieldRules, Syntax
     from ..query.paths import Relationship
     from ..query.where import ResolvedQuery
     from ..service import Service
     from ..typing import Record
-    from .database import Reading, Writing
     from .fast_path import Write
     from .populate import Link
-    from .sessions import SessionSource
 
 WRONG_RULE: t.Final = "A rule for '{name}' is not right: {error}"
 

@@ -20,10 +20,10 @@ if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from ..context import Params
+    from ..database.database import Database
     from ..query import Scope
     from ..service import Service
     from ..typing import Record
-    from .database import Database
     from .model import ServedModel
 
     Relationship: t.TypeAlias = orm.RelationshipProperty[t.Any]

@@ -13,12 +13,12 @@ if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from ..context import Params
+    from ..database.database import Rows
     from ..query import Fields, Scope
     from ..query.groups import Groups
     from ..query.plans import Selection
     from ..query.where import ResolvedQuery
     from ..typing import Id, Record
-    from .database import Rows
     from .model import Model
     from .populate import Link
     from .writing import Guards

@@ -6,6 +6,8 @@ import typing as t
 from collections.abc import Collection, Mapping
 from functools import cached_property, partial
 
+from ..database.sessions import add_session, session_of_app
+from ..database.transaction import Transaction
 from ..errors import MethodNotAllowed
 from ..names import METHODS
 from ..pagination import Page, Pagination
@@ -15,14 +17,12 @@ from ..query.paths import key_names
 from ..query.values import converters_of
 from ..service import Capabilities
 from ..settings import names_of
-from ..transaction import Transaction
 from .bodies import changed
 from .call_paths import meets_related
 from .checks import check_names, check_rules, check_secrets
 from .fast_path import Write
 from .model import ServedModel
 from .reading import identifier, not_found
-from .sessions import add_session, session_of_app
 from .writing import check_number, multi_of
 
 if t.TYPE_CHECKING:
@@ -30,15 +30,15 @@ if t.TYPE_CHECKING:
     from flask import Flask
 
     from ..context import Params
+    from ..database.database import Writing
+    from ..database.sessions import SessionSource
     from ..openapi.schemas import Schemas
     from ..query import Operator, Scope
     from ..query.values import Converters
     from ..service.target import BodyCheck
     from ..typing import Id, Record, Rule
     from .bodies import Body
-    from .database import Writing
     from .reading import ResolvedCall
-    from .sessions import SessionSource
 
 
 NO_CLASS: t.Final = """\

@@ -12,8 +12,8 @@ from flask import current_app, has_app_context
 from sqlalchemy import orm
 
 from ..context import HookContext, Params
-from .database import is_written_by_service
-from .joined_session import follow_commit
+from ..database.database import is_written_by_service
+from ..database.joined_session import follow_commit
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

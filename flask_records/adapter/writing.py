@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import sqlalchemy as sa
 
+from ..database.database_errors import not_kept
 from ..errors import BadRequest, Conflict
 from ..problems import OWNED, Problem, READ_ONLY
 from ..query.bounds import current_bounds, refuse
@@ -14,7 +15,6 @@ from ..query.plans import Selection
 from ..query.values import is_json
 from ..settings import names_of
 from .bodies import Constructor, has_constructor
-from .database_errors import not_kept
 from .reading import chunks, identifier
 from .relations import load_related, RelatedInstances
 
@@ -22,9 +22,9 @@ if t.TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from ..context import Params
+    from ..database.database import Rows
     from ..query.where import ResolvedQuery
     from ..typing import Record
-    from .database import Rows
     from .fast_path import Write
     from .model import Model
 

@@ -6,9 +6,9 @@ import typing as t
 from contextlib import contextmanager
 
 from ..context import Params
+from ..database.transaction import Transaction
 from ..errors import Conflict, NotAuthenticated
 from ..http.routes import current_routes
-from ..transaction import Transaction
 from .oauth_settings import with_answer
 from .strategies import ACCESS_TOKEN
 from .users import fields_of

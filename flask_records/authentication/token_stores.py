@@ -14,22 +14,22 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
 from ..adapter import SQLAlchemyService
-from ..adapter.database import Database
-from ..adapter.sessions import session_of_app
 from ..context import Params
+from ..database.database import Database
+from ..database.sessions import session_of_app
+from ..database.transaction import Transaction
 from ..errors import Unavailable
 from ..query.plan_cache import Plan
 from ..query.plans import ExtraValue
 from ..service import Service
 from ..service.events import Transports
 from ..signals import CallSignals
-from ..transaction import Transaction
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..adapter.database import Rows
-    from ..adapter.sessions import SessionSource
+    from ..database.database import Rows
+    from ..database.sessions import SessionSource
     from ..typing import Record
 
 TOKEN = re.compile(r"[0-9a-f]{32}\.[\w-]{43}", re.ASCII)

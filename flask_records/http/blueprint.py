@@ -11,12 +11,12 @@ from flask import Blueprint, current_app, Response
 from werkzeug.exceptions import PreconditionFailed
 
 from ..context import HookContext, Params
+from ..database.transaction import Transaction
 from ..errors import BadRequest, MethodNotAllowed, NotFound
 from ..globals import current_request, remember_call, remembered_call
 from ..names import method_named, METHODS_BY_NAME
 from ..query.bounds import current_bounds
 from ..service.results import cut_throughout
-from ..transaction import Transaction
 from .body import read_body
 from .formatter import CALLER, empty, format_json, NO_SNIFFING, vary, weak_etag
 from .routes import rule_of

@@ -19,7 +19,7 @@ from flask import (
 from werkzeug.exceptions import HTTPException, SecurityError
 from werkzeug.exceptions import NotFound as UnknownURL
 
-from ..adapter.database_errors import unavailable
+from ..database.database_errors import unavailable
 from ..errors import (
     is_answer,
     NotFound,

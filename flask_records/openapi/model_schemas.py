@@ -10,6 +10,7 @@ from sqlalchemy import orm
 
 from ..adapter.call_paths import sees_keys
 from ..adapter.populate import service_of
+from ..database.transaction import Transaction
 from ..globals import current_records
 from ..query.groups import AGGREGATES, GROUP, UNITS
 from ..query.operators import LIMIT, POPULATE, SELECT
@@ -23,7 +24,6 @@ from ..query.readers import (
     text,
 )
 from ..query.values import nullable
-from ..transaction import Transaction
 from .schemas import COUNT, list_of, object_of, Relation, Schemas
 
 if t.TYPE_CHECKING:

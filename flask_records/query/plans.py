@@ -16,7 +16,7 @@ from .where import conditions, ResolvedGroup, ResolvedQuery
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-    from ..adapter.database import Database
+    from ..database.database import Database
     from .field import Field
     from .fields import Fields
     from .groups import GroupColumn, Groups

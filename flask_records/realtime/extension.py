@@ -8,8 +8,8 @@ from contextlib import nullcontext
 from flask import current_app, has_app_context
 
 from ..authentication import AuthenticationService
+from ..database.transaction import Transaction
 from ..signals import OrderedSignal
-from ..transaction import Transaction
 from .connections import Channel
 from .messages import ANONYMOUS, AUTHENTICATED
 from .server import Server

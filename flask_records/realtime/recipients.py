@@ -6,7 +6,7 @@ import time
 import typing as t
 from collections import defaultdict
 
-from ..adapter.database_errors import unavailable
+from ..database.database_errors import unavailable
 from ..errors import Unavailable
 from ..names import READS
 from ..service.results import without

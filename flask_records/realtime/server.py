@@ -9,9 +9,9 @@ import typing as t
 from functools import partial
 from itertools import chain
 
+from ..database.transaction import Transaction
 from ..http.formatter import dumps
 from ..names import METHODS
-from ..transaction import Transaction
 from .calls import RESERVED
 from .closing import LOAD_ANEW
 from .connections import Connection, Connections

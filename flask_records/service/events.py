@@ -13,10 +13,10 @@ from itertools import product
 
 from flask import current_app, has_app_context
 
+from ..database.transaction import Transaction
 from ..errors import without_parameters
 from ..names import EVENTS
 from ..signals import call
-from ..transaction import Transaction
 from .results import event_records, records_of
 
 if t.TYPE_CHECKING:

@@ -7,11 +7,11 @@ from functools import partial
 from itertools import takewhile
 
 from ..context import CallState, names_of_bodies, NO_RESULT
+from ..database.transaction import Transaction
 from ..errors import BadRequest, is_answer, MethodNotAllowed
 from ..globals import call_stack
 from ..names import EVENTS, method_named, METHODS, READS
 from ..signals import call
-from ..transaction import Transaction
 from .results import private, records_of, selected, shown
 from .validation import check_depth, check_types
 

@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..query.plan_cache import Plan
-from ..transaction import Transaction
 from .connections import JoinedConnection, listens, without_transaction
 from .database_errors import READ_ONLY, translated
 from .joined_session import LIBRARIES
 from .sessions import join
+from .transaction import Transaction
 
 if t.TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence

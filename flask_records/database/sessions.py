@@ -8,8 +8,8 @@ from collections.abc import Callable
 from flask import current_app, has_app_context
 from sqlalchemy import orm
 
-from ..transaction import on_begin, Transaction
 from .joined_session import JoinedSession
+from .transaction import on_begin, Transaction
 
 if t.TYPE_CHECKING:
     from flask import Flask

@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..transaction import Transaction
 from .connections import begin_writing, check_transaction, writes_in
 from .database_errors import FAILED, translated
+from .transaction import Transaction
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ if t.TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from contextvars import Token
 
-    from .adapter.joined_session import JoinedSession, Savepoint
+    from .joined_session import JoinedSession, Savepoint
 
 _current: ContextVar[Transaction | None] = ContextVar(
     "records_transaction", default=None

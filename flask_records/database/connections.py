@@ -8,8 +8,8 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import sqlalchemy as sa
 
-from ..transaction import Transaction
 from .database_errors import AWAY, FAILED, translated
+from .transaction import Transaction
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
