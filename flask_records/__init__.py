@@ -12,9 +12,6 @@ from .authentication import Strategy as Strategy
 from .authentication import TableTokens as TableTokens
 from .authentication import TokenMixin as TokenMixin
 from .authentication import TokenStore as TokenStore
-from .context import HookContext as HookContext
-from .context import NO_RESULT as NO_RESULT
-from .context import Params as Params
 from .database.transaction import Transaction as Transaction
 from .errors import BadGateway as BadGateway
 from .errors import BadRequest as BadRequest
@@ -35,8 +32,6 @@ from .errors import TooManyRequests as TooManyRequests
 from .errors import Unavailable as Unavailable
 from .errors import Unprocessable as Unprocessable
 from .extension import FlaskRecords as FlaskRecords
-from .globals import current_call as current_call
-from .globals import current_records as current_records
 from .http.body import BODY_PARSERS as BODY_PARSERS
 from .http.body import MultipartParser as MultipartParser
 from .http.body import parse_form as parse_form
@@ -49,5 +44,10 @@ from .query import Converter as Converter
 from .query import FromUser as FromUser
 from .query import Operator as Operator
 from .query import readers as readers
-from .query import restrict as restrict
 from .service import Service as Service
+from .service.context import HookContext as HookContext
+from .service.context import NO_RESULT as NO_RESULT
+from .service.context import Params as Params
+from .service.context import restrict as restrict
+from .service.globals import current_call as current_call
+from .service.globals import current_records as current_records

@@ -34,18 +34,10 @@ if t.TYPE_CHECKING:
     from flask import Flask, Response
     from flask_limiter import Limiter
 
-    from .context import HookContext
     from .http.error_handler import Logger
+    from .service.context import Formatter, HookContext
     from .testing import TestClient
-    from .typing import (
-        BodyParser,
-        ErrorPages,
-        Formatter,
-        Id,
-        QueryParser,
-        Record,
-        Rule,
-    )
+    from .typing import BodyParser, ErrorPages, Id, QueryParser, Record, Rule
 
 
 class FlaskRecords(CallSignals):

@@ -6,11 +6,11 @@ import typing as t
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from .context import Params
 from .errors import ERRORS, GeneralError, RecordsError
 from .http.formatter import dumps
 from .http.routes import routes_of
 from .names import method_named
+from .service.context import Params
 from .service.methods import Methods
 
 if t.TYPE_CHECKING:
@@ -19,7 +19,8 @@ if t.TYPE_CHECKING:
     from flask import Flask
 
     from .extension import FlaskRecords
-    from .typing import AnyParams, Id, Record
+    from .service.context import AnyParams
+    from .typing import Id, Record
 
 
 class TestClient:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import typing as t
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 if t.TYPE_CHECKING:
     from flask import Request
     from flask.typing import ResponseReturnValue
 
-    from .context import HookContext, Params
     from .errors import RecordsError
 
 PLAIN_TYPES: t.Final = frozenset(
@@ -27,12 +26,6 @@ Record: t.TypeAlias = dict[str, t.Any]
 Id: t.TypeAlias = t.Any
 """The value of a record's identifier field: text as it came in a URL, or typed."""
 
-AnyParams: t.TypeAlias = "Params | Mapping[str, t.Any] | None"
-"""Params, or their query alone. No query by default."""
-
-Hook: t.TypeAlias = "Callable[[str, HookContext], Awaitable[None] | None]"
-"""A function of the method's name and the context of the call."""
-
 RuleFunction: t.TypeAlias = Callable[[t.Any], bool | dict[str, t.Any] | None]
 """Returns ``True`` if a user may reach all records, ``False`` or ``None`` if none, or
 the query of the records that the user may reach.
@@ -40,9 +33,6 @@ the query of the records that the user may reach.
 
 Rule: t.TypeAlias = RuleFunction | Mapping[str, t.Any]
 """Such a function, or a query with :class:`.FromUser` for values of the user."""
-
-Formatter: t.TypeAlias = "Callable[[HookContext], ResponseReturnValue]"
-"""Makes the response of a call. See section 4.3.11 of the specification."""
 
 QueryParser: t.TypeAlias = Callable[[str], dict[str, t.Any]]
 """Parses the text of a query string into a nested mapping. See section 4.3.9."""

@@ -9,11 +9,11 @@ from types import MappingProxyType
 
 from ..authentication.limits import count_account
 from ..authentication.refresh_tokens import CLAIM
-from ..context import Params
 from ..errors import BadRequest, Conflict, Forbidden, NotAuthenticated
-from ..globals import current_call
 from ..problems import EMPTY, NO_TEXT, Problem, TOO_LONG
 from ..service import Capabilities
+from ..service.context import Params
+from ..service.globals import current_call
 from .mailed_tokens import (
     invalid_token,
     MailedTokens,
@@ -29,9 +29,9 @@ if t.TYPE_CHECKING:
     from flask import Flask
 
     from ..authentication import AuthenticationService
-    from ..context import HookContext
     from ..openapi.schemas import Schema, Schemas
     from ..service import Service
+    from ..service.context import HookContext
     from ..typing import Id, Record
     from .mailed_tokens import Mail
 

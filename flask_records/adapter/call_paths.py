@@ -8,11 +8,11 @@ from dataclasses import replace
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..context import Params
 from ..database.transaction import Transaction
 from ..query.paths import has_single_key, key_names, MAX_STEPS
 from ..query.plan_cache import Plan
 from ..query.where import conditions, ResolvedQuery
+from ..service.context import Params
 from .populate import service_of
 
 if t.TYPE_CHECKING:

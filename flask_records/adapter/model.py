@@ -6,7 +6,6 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ..context import Params
 from ..database.database import Database
 from ..errors import BadRequest
 from ..query import FieldOptions, Fields, Scope
@@ -16,6 +15,7 @@ from ..query.groups import is_grouping, resolve_groups
 from ..query.plans import Plans, Selection
 from ..query.rules import NO_RULES
 from ..query.syntax import resolve
+from ..service.context import Params
 from .bodies import Bodies
 from .call_paths import CallPaths
 from .fast_path import FastPath

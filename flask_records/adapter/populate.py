@@ -9,20 +9,20 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.sql import operators
 
-from ..globals import current_records
 from ..problems import UNKNOWN_RELATIONSHIP
 from ..query.bounds import refused
 from ..query.paths import has_single_key, key_names, MAX_STEPS, split_paths
 from ..query.plan_cache import Plan
+from ..service.globals import current_records
 from .reading import chunks
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from ..context import Params
     from ..database.database import Database
     from ..query import Scope
     from ..service import Service
+    from ..service.context import Params
     from ..typing import Record
     from .model import ServedModel
 

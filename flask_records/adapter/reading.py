@@ -12,12 +12,12 @@ from ..service.results import PrivateRecord
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from ..context import Params
     from ..database.database import Rows
     from ..query import Fields, Scope
     from ..query.groups import Groups
     from ..query.plans import Selection
     from ..query.where import ResolvedQuery
+    from ..service.context import Params
     from ..typing import Id, Record
     from .model import Model
     from .populate import Link

@@ -29,12 +29,12 @@ if t.TYPE_CHECKING:
     import sqlalchemy as sa
     from flask import Flask
 
-    from ..context import Params
     from ..database.database import Writing
     from ..database.sessions import SessionSource
     from ..openapi.schemas import Schemas
     from ..query import Operator, Scope
     from ..query.values import Converters
+    from ..service.context import Params
     from ..service.target import BodyCheck
     from ..typing import Id, Record, Rule
     from .bodies import Body
@@ -325,23 +325,25 @@ class SQLAlchemyService(Capabilities):
         """
         reading, call = self.served.reading(params)
         value = identifier(call.model.fields, id)
-        extra = params._state.extra
+        checked = params._state.checked_value
 
-        if extra is not None and extra.database.reading().place != reading.place:
-            extra = None
+        if checked is not None and checked.database.reading().place != reading.place:
+            checked = None
+
+        added = () if checked is None else (checked.column, checked.parameters)
 
         with reading:
             plan = call.model.plans.one(
-                *(call.query, call.selection, value), locking=params.lock, extra=extra
+                *(call.query, call.selection, value, *added), locking=params.lock
             )
             rows = reading.rows(plan)
 
         if not rows:
             raise not_found(id)
 
-        if extra is not None:
-            extra.check(rows[0][-1])
-            extra.is_checked = True
+        if checked is not None:
+            checked.check(rows[0][-1])
+            checked.is_checked = True
 
         return call.records(rows)[0]
 

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from flask import current_app, has_app_context
 from sqlalchemy import orm
 
-from ..context import HookContext, Params
 from ..database.database import is_written_by_service
 from ..database.joined_session import follow_commit
+from ..service.context import HookContext, Params
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

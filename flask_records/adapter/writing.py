@@ -21,9 +21,9 @@ from .relations import load_related, RelatedInstances
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from ..context import Params
     from ..database.database import Rows
     from ..query.where import ResolvedQuery
+    from ..service.context import Params
     from ..typing import Record
     from .fast_path import Write
     from .model import Model

@@ -5,10 +5,10 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..context import Params
 from ..errors import NotAuthenticated, RecordsError
-from ..globals import current_records
 from ..http.blueprint import PROVIDER as REST
+from ..service.context import Params
+from ..service.globals import current_records
 from ..service.results import without
 from .strategies import ACCESS_TOKEN
 
@@ -18,8 +18,8 @@ if t.TYPE_CHECKING:
     from flask import Flask
     from werkzeug.datastructures import Headers
 
-    from ..context import HookContext
     from ..service import Service
+    from ..service.context import HookContext
     from .service import AuthenticationService
 
 OWN_PARAMS: t.Final = frozenset({ACCESS_TOKEN, "authentication", "user"})

@@ -8,15 +8,15 @@ from functools import wraps
 
 from flask import current_app, g, request
 
-from ..context import Params
 from ..errors import Forbidden, NotAuthenticated
-from ..globals import current_records
+from ..service.context import Params
+from ..service.globals import current_records
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from ..context import HookContext
-    from ..typing import Hook, Id
+    from ..service.context import Hook, HookContext
+    from ..typing import Id
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ import typing as t
 from flask import current_app, has_request_context, request
 
 from ..errors import TooManyRequests
-from ..globals import call_stack, current_records
 from ..http.error_handler import line_of, Outages
+from ..service.globals import call_stack, current_records
 from ..settings import Check, read_settings
 from .token_stores import digest_of
 
@@ -22,8 +22,8 @@ if t.TYPE_CHECKING:
     from flask_limiter import Limiter
     from limits import RateLimitItem
 
-    from ..context import HookContext
     from ..service import Service
+    from ..service.context import HookContext
     from .service import AuthenticationService
 
 SETTING: t.Final = "RECORDS_LIMITS"

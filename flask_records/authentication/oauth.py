@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from flask import Blueprint, request, Response, url_for
 
 from ..errors import BadRequest, GeneralError, is_answer, NotAuthenticated, NotFound
-from ..globals import current_records
 from ..http.formatter import dumps, empty, forbid_sniffing, JSON
 from ..http.routes import routes_of
+from ..service.globals import current_records
 from .limits import client_address
 from .oauth_client import ProviderClient
 from .oauth_strategy import explaining_refusals, OAuthLogin, OAuthStrategy, result_of

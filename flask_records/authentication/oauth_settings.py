@@ -112,33 +112,33 @@ class OAuthSettings:
             providers, options.get("redirect"), tuple(filter(origin_of, origins))
         )
 
-    def target(self, extra: str) -> str | None:
+    def target(self, redirect: str) -> str | None:
         """Return the address after a login, or ``None`` if no address is configured.
 
-        :param extra: The value of ``?redirect=``: a path below the configured address,
-            a URL of an origin that is allowed, or nothing.
+        :param redirect: The value of ``?redirect=``: a path below the configured
+            address, a URL of an origin that is allowed, or nothing.
         :raises BadRequest: It leads to another site, or sets something after the ``#``.
         """
         base = self.redirect
 
-        if base is None and extra:
+        if base is None and redirect:
             raise BadRequest("There is no redirect to append to.")
 
-        if base is None or not extra:
+        if base is None or not redirect:
             return base
 
-        origin, decoded = origin_of(extra), unquote(extra)
+        origin, decoded = origin_of(redirect), unquote(redirect)
 
         # A page would read a token from it before the one that is issued.
-        if "#" in extra or (origin is None and "#" in base and "=" in decoded):
+        if "#" in redirect or (origin is None and "#" in base and "=" in decoded):
             raise BadRequest("The redirect can't set anything after the '#'.")
 
         if origin is not None:
-            is_allowed, target = origin in (*self.origins, origin_of(base)), extra
+            is_allowed, target = origin in (*self.origins, origin_of(base)), redirect
         else:
             beginning = BEGINNING.match(unicodedata.normalize("NFKC", decoded))
-            is_allowed = beginning is not None and bool(PATH.fullmatch(extra))
-            target = base.rstrip("/") + extra
+            is_allowed = beginning is not None and bool(PATH.fullmatch(redirect))
+            target = base.rstrip("/") + redirect
 
         if not is_allowed:
             raise BadRequest("The redirect leads to another site.")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import typing as t
 from contextlib import contextmanager
 
-from ..context import Params
 from ..database.transaction import Transaction
 from ..errors import Conflict, NotAuthenticated
 from ..http.routes import current_routes
+from ..service.context import Params
 from .oauth_settings import with_answer
 from .strategies import ACCESS_TOKEN
 from .users import fields_of

@@ -28,8 +28,8 @@ if t.TYPE_CHECKING:
 
     from flask import Response
 
-    from ..context import HookContext, Params
     from ..openapi.schemas import Schema
+    from ..service.context import HookContext, Params
     from ..typing import Id, Record
     from .service import AuthenticationService
     from .token_stores import StoredToken, TokenStore

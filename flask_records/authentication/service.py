@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 from flask import current_app
 
-from ..context import HookContext, Params
 from ..errors import NotAuthenticated
-from ..globals import current_records
 from ..names import METHODS
 from ..service import Capabilities
+from ..service.context import HookContext, Params
+from ..service.globals import current_records
 from ..service.results import without
 from ..signals import call
 from .limits import client_address, count_account

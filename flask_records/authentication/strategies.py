@@ -14,8 +14,8 @@ if t.TYPE_CHECKING:
 
     from werkzeug.datastructures import Headers
 
-    from ..context import Params
     from ..openapi.schemas import Schema
+    from ..service.context import Params
     from ..typing import Record
     from .service import AuthenticationService
 

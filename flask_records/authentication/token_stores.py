@@ -14,14 +14,13 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
 from ..adapter import SQLAlchemyService
-from ..context import Params
-from ..database.database import Database
+from ..database.database import CheckedValue, Database
 from ..database.sessions import session_of_app
 from ..database.transaction import Transaction
 from ..errors import Unavailable
 from ..query.plan_cache import Plan
-from ..query.plans import ExtraValue
 from ..service import Service
+from ..service.context import Params
 from ..service.events import Transports
 from ..signals import CallSignals
 
@@ -202,11 +201,11 @@ class TableTokens:
         rows = self._rows(self._latest, _parameters(keys))
         return rows[0][0] or 0
 
-    def extra_value(
+    def checked_value(
         self, keys: tuple[str, ...], check: Callable[[t.Any], None]
-    ) -> ExtraValue:
+    ) -> CheckedValue:
         """Return :meth:`latest_mark` as a part of a statement that reads a user."""
-        return ExtraValue(self._column, _parameters(keys), self._database, check)
+        return CheckedValue(self._column, _parameters(keys), self._database, check)
 
     def _rows(self, statement: sa.Select[t.Any], parameters: Record) -> Rows:
         with Transaction(writes=False), self._database.reading() as reading:

@@ -298,7 +298,7 @@ class UserTokens:
 
     def _load_unless_revoked(self, payload: Record) -> tuple[Record, Record]:
         """Return the user of a token, as clients and as hooks see them."""
-        store, extra = self._store, None
+        store, checked = self._store, None
         keys = _key("jti", payload["jti"]), self._key_of(payload["sub"])
 
         def check(mark: int | None) -> None:
@@ -306,12 +306,12 @@ class UserTokens:
                 raise NotAuthenticated("jwt revoked")
 
         if isinstance(store, TableTokens):
-            extra = store.extra_value(keys, check)
+            checked = store.checked_value(keys, check)
 
-        loaded = self._users.load(payload["sub"], extra)
+        loaded = self._users.load(payload["sub"], checked)
 
         # The users may be in another database, or be loaded in another way.
-        if store is not None and not (extra and extra.is_checked):
+        if store is not None and not (checked and checked.is_checked):
             check(store.latest_mark(*keys))
 
         return loaded

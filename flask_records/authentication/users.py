@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ..context import HookContext, Params
 from ..errors import BadRequest, NotAuthenticated, NotFound
 from ..query.operators import LIMIT, SELECT
+from ..service.context import HookContext, Params
 from ..service.results import PrivateRecord, unseen_by, without
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from ..database.database import CheckedValue
     from ..query import Fields
-    from ..query.plans import ExtraValue
     from ..service import Service
     from ..typing import Id, Record
 
@@ -118,15 +118,17 @@ class Users:
 
         return None
 
-    def load(self, id: Id, extra: ExtraValue | None = None) -> tuple[Record, Record]:
+    def load(
+        self, id: Id, checked: CheckedValue | None = None
+    ) -> tuple[Record, Record]:
         """Return a user as clients see it, and as hooks see it. The service is called
         with its hooks, as from Python; a hook that raises refuses the user.
 
-        :param extra: A value to read together with the user.
+        :param checked: A value to read together with the user.
         :raises NotAuthenticated: There is no such user.
         """
         users, params = self.service, Params()
-        params._state.extra = extra
+        params._state.checked_value = checked
         context = HookContext(users, "get", params, id)
 
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from weakref import WeakKeyDictionary
 
@@ -18,7 +19,7 @@ from .sessions import join
 from .transaction import Transaction
 
 if t.TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from ..query import Scope
     from ..typing import Record
@@ -149,6 +150,28 @@ class Database:
 
         engine = session.get_bind(**bind)
         return engine if isinstance(engine, sa.Engine) else None
+
+
+@dataclass(eq=False)
+class CheckedValue:
+    """A value that a statement reads together with a record."""
+
+    column: t.Any
+    """An expression over another table of the same database. It is one object for all
+    calls, so that their statement is built once.
+    """
+
+    parameters: Mapping[str, t.Any]
+    """The values of its parameters."""
+
+    database: Database
+    """The database of its table."""
+
+    check: Callable[[t.Any], None]
+    """Called with the value. What it raises ends the call."""
+
+    is_checked: bool = False
+    """``True`` once it was read and checked."""
 
 
 class EngineReading:

@@ -9,19 +9,19 @@ from urllib.parse import urljoin
 from flask import current_app, request, url_for
 
 from ..errors import BadRequest, NotFound, RecordsError
-from ..globals import current_records
 from ..http.routes import current_routes
 from ..names import BODIES, METHODS, READS
 from ..openapi.description import describe
 from ..openapi.document import REALTIME
+from ..service.globals import current_records
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..authentication.oauth_settings import OAuthSettings
     from ..authentication.service import AuthenticationService
-    from ..context import Params
     from ..openapi.description import ServiceDescription
+    from ..service.context import Params
     from ..typing import Record
 
 

@@ -19,9 +19,9 @@ if t.TYPE_CHECKING:
 
     from flask import Flask, Response
 
-    from ..context import Params
     from ..extension import FlaskRecords
     from ..http.developer_pages import Views
+    from ..service.context import Params
 
 SETTING: t.Final = "RECORDS_EXPLORER"
 """The key of ``app.config`` that has the settings of an application."""

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from flask import Blueprint, current_app, Response
 from werkzeug.exceptions import PreconditionFailed
 
-from ..context import HookContext, Params
 from ..database.transaction import Transaction
 from ..errors import BadRequest, MethodNotAllowed, NotFound
-from ..globals import current_request, remember_call, remembered_call
 from ..names import method_named, METHODS_BY_NAME
 from ..query.bounds import current_bounds
+from ..service.context import HookContext, Params
+from ..service.globals import current_request, remember_call, remembered_call
 from ..service.results import cut_throughout
 from .body import read_body
 from .formatter import CALLER, empty, format_json, NO_SNIFFING, vary, weak_etag
@@ -28,7 +28,8 @@ if t.TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
 
     from ..service import Service
-    from ..typing import BodyParser, Formatter, QueryParser
+    from ..service.context import Formatter
+    from ..typing import BodyParser, QueryParser
     from .error_handler import ErrorHandler
 
 PROVIDER: t.Final = "rest"

@@ -10,7 +10,7 @@ from pathlib import Path
 from flask import Blueprint, request, send_from_directory
 
 from ..errors import Forbidden, NotAuthenticated
-from ..globals import current_request
+from ..service.globals import current_request
 from ..settings import Check, FLAG, read_settings
 from .formatter import CALLER, forbid_sniffing, json_response, vary, weak_etag
 
@@ -19,7 +19,7 @@ if t.TYPE_CHECKING:
 
     from flask import Flask, Response
 
-    from ..context import Params
+    from ..service.context import Params
     from .error_handler import ErrorHandler
 
     Views: t.TypeAlias = Mapping[str, tuple[str, Callable[..., Response]]]

@@ -16,15 +16,15 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.datastructures import FileStorage, Headers
 from werkzeug.http import generate_etag, quote_etag
 
-from ..context import NO_RESULT
 from ..pagination import Page
 from ..query.casts import moment_json, moment_text
+from ..service.context import NO_RESULT
 from ..service.results import as_record, NOBODY, PrivateRecord, shows_itself
 
 if t.TYPE_CHECKING:
     from wsgiref.types import WSGIEnvironment
 
-    from ..context import HookContext
+    from ..service.context import HookContext
 
 JSON: t.Final = "application/json"
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 
-from ..context import Params
-from ..globals import current_records
 from ..http.routes import fill_placeholders, placeholders_of, rule_of
 from ..names import BODIES, EVENTS, MANY, method_named, METHODS, READS
 from ..pagination import Pagination
 from ..query.groups import PARAMETERS as GROUPING
 from ..query.operators import LIMIT, POPULATE, SELECT
+from ..service.context import Params
+from ..service.globals import current_records
 from .model_schemas import docstring
 from .schemas import list_of, page_of, schemas_of
 

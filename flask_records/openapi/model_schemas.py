@@ -11,7 +11,6 @@ from sqlalchemy import orm
 from ..adapter.call_paths import sees_keys
 from ..adapter.populate import service_of
 from ..database.transaction import Transaction
-from ..globals import current_records
 from ..query.groups import AGGREGATES, GROUP, UNITS
 from ..query.operators import LIMIT, POPULATE, SELECT
 from ..query.readers import (
@@ -24,6 +23,7 @@ from ..query.readers import (
     text,
 )
 from ..query.values import nullable
+from ..service.globals import current_records
 from .schemas import COUNT, list_of, object_of, Relation, Schemas
 
 if t.TYPE_CHECKING:
@@ -32,10 +32,10 @@ if t.TYPE_CHECKING:
     import sqlalchemy as sa
 
     from ..adapter.model import Model, ServedModel
-    from ..context import Params
     from ..pagination import Pagination
     from ..query import Field, Scope
     from ..query.paths import Relationship
+    from ..service.context import Params
     from .schemas import Schema
 
 TEXT: t.Final = {"type": "string"}

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from flask import current_app, make_response, render_template, request, url_for
 
 from ..authentication.access import params_of_visitor
-from ..globals import current_records
 from ..http.developer_pages import (
     page_blueprint,
     PageSettings,
@@ -17,15 +16,16 @@ from ..http.developer_pages import (
     send_json,
 )
 from ..http.routes import current_routes
+from ..service.globals import current_records
 from ..settings import FLAG, TEXT
 
 if t.TYPE_CHECKING:
     from flask import Flask, Response
 
-    from ..context import Params
     from ..http.developer_pages import Views
     from ..http.error_handler import ErrorHandler
     from ..http.routes import Routes
+    from ..service.context import Params
 
 SETTING: t.Final = "RECORDS_OPENAPI"
 """The key of ``app.config`` that has the settings of an application."""

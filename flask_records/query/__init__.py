@@ -8,6 +8,5 @@ from .operators import Operator as Operator
 from .operators import Syntax as Syntax
 from .rules import FieldRules as FieldRules
 from .rules import FromUser as FromUser
-from .rules import restrict as restrict
 from .scope import Scope as Scope
 from .values import Converter as Converter

@@ -6,6 +6,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from types import MappingProxyType
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -14,9 +15,8 @@ from .plan_cache import Plan, PlanCache
 from .where import conditions, ResolvedGroup, ResolvedQuery
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Hashable, Sequence
 
-    from ..database.database import Database
     from .field import Field
     from .fields import Fields
     from .groups import GroupColumn, Groups
@@ -36,28 +36,6 @@ PARAMETERS: t.Final[Mapping[str, t.Any]] = {
     name: sa.bindparam(name, type_=sa.BigInteger()) for name in (LIMIT, SKIP)
 }
 """The parameters of numbers of records."""
-
-
-@dataclass(eq=False)
-class ExtraValue:
-    """A value that a statement reads together with a record."""
-
-    column: t.Any
-    """An expression over another table of the same database. It is one object for all
-    calls, so that their statement is built once.
-    """
-
-    parameters: Mapping[str, t.Any]
-    """The values of its parameters."""
-
-    database: Database
-    """The database of its table."""
-
-    check: Callable[[t.Any], None]
-    """Called with the value. What it raises ends the call."""
-
-    is_checked: bool = False
-    """``True`` once it was read and checked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,21 +109,19 @@ class Plans:
         query: ResolvedQuery,
         selection: Selection,
         id: Sequence[t.Any],
+        column: t.Any = None,
+        parameters: Mapping[str, t.Any] = MappingProxyType({}),
         *,
         locking: bool = False,
-        extra: ExtraValue | None = None,
     ) -> Plan:
         """Return the plan that reads the record of an identifier within a query.
 
         :param id: The values of the identifier, cast.
+        :param column: Another column, the last one of the row. It is one object for
+            all calls, so that their statement is built once.
+        :param parameters: The values of the parameters of this column.
         :param locking: Let nobody else write the record until the commit.
-        :param extra: A value that is the last one of the row.
         """
-        column = None if extra is None else extra.column
-        parameters = id_parameters(id)
-
-        if extra is not None:
-            parameters.update(extra.parameters)
 
         def build() -> Select:
             where = *conditions(query, self._model, is_one=True), *self._is_id()
@@ -154,7 +130,9 @@ class Plans:
             return statement.with_for_update(of=self._model) if locking else statement
 
         key = ("one", locking, column)
-        return self._cache.plan(key, build, parameters, query, selection)
+        return self._cache.plan(
+            key, build, {**id_parameters(id), **parameters}, query, selection
+        )
 
     def page(
         self,

@@ -13,7 +13,6 @@ from .readers import items_of
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..context import Params
     from ..typing import Record, Rule, RuleFunction
     from .fields import Fields
 
@@ -176,20 +175,6 @@ def condition_of(answer: t.Any, rule: str) -> Record | None:
         raise TypeError(WRONG_ANSWER.format(rule=rule, answer=wrong))
 
     return t.cast("Record", answer)
-
-
-def restrict(params: Params, condition: Record) -> None:
-    """Let a call reach only records that meet a condition, besides its query.
-
-    :param condition: A query of fields, ``$or`` and ``$and``. The fields of a model may
-        be hidden. A client can't remove it, nor can a hook that sets another query.
-    """
-    rules = params._state.rules
-
-    if rules is None:
-        params.query = both(params.query, condition)
-    else:
-        rules.append(condition)
 
 
 def both(query: Mapping[str, t.Any], condition: Mapping[str, t.Any]) -> Record:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ..context import HookContext
 from ..errors import BadRequest, MethodNotAllowed, not_an_object, NotFound
 from ..http.error_handler import body_of
 from ..http.formatter import dumps
 from ..http.routes import current_routes
 from ..names import method_named
 from ..query.bounds import current_bounds, shortened
+from ..service.context import HookContext
 
 if t.TYPE_CHECKING:
     from ..extension import FlaskRecords

@@ -8,7 +8,7 @@ import time
 import typing as t
 from dataclasses import dataclass, field
 
-from ..context import Params
+from ..service.context import Params
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterable

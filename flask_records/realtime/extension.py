@@ -22,8 +22,8 @@ if t.TYPE_CHECKING:
 
     from flask import Flask
 
-    from ..context import HookContext
     from ..extension import FlaskRecords
+    from ..service.context import HookContext
     from ..service.events import Event
     from ..typing import Id, Record
     from .asgi import Application

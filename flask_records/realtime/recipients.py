@@ -15,9 +15,9 @@ from ..service.rights import Rights, Visibility
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..context import Params
     from ..extension import FlaskRecords
     from ..service import Service
+    from ..service.context import Params
     from .connections import Connection, Connections
     from .messages import Message
 

@@ -23,8 +23,8 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from ..context import HookContext
     from ..signals import EventSignal
+    from .context import HookContext
     from .service import Service
 
     Delivery: t.TypeAlias = tuple[Callable[..., t.Any], "Event"]

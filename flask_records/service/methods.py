@@ -5,13 +5,14 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
-from ..context import Params
+from .context import Params
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..pagination import Page
-    from ..typing import AnyParams, Id, Record
+    from ..typing import Id, Record
+    from .context import AnyParams
 
 
 class Methods:

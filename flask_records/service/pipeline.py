@@ -6,21 +6,21 @@ import typing as t
 from functools import partial
 from itertools import takewhile
 
-from ..context import CallState, names_of_bodies, NO_RESULT
 from ..database.transaction import Transaction
 from ..errors import BadRequest, is_answer, MethodNotAllowed
-from ..globals import call_stack
 from ..names import EVENTS, method_named, METHODS, READS
 from ..signals import call
+from .context import CallState, names_of_bodies, NO_RESULT
+from .globals import call_stack
 from .results import private, records_of, selected, shown
 from .validation import check_depth, check_types
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..context import HookContext
     from ..signals import CallSignals
     from ..typing import Record
+    from .context import HookContext
     from .events import EventSender
     from .service import Service
     from .validation import MethodSchemas
@@ -161,7 +161,7 @@ class Pipeline:
     def _begin_state(self, context: HookContext) -> None:
         """Note what a client has sent, before hooks change it."""
         params = context.params
-        state = CallState(self._service, extra=params._state.extra)
+        state = CallState(self._service, checked_value=params._state.checked_value)
         params._state = state
 
         if self._service.capabilities.model is not None:

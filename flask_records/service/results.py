@@ -7,19 +7,19 @@ import typing as t
 from collections.abc import Mapping
 from copy import copy, deepcopy
 
-from ..globals import current_records
 from ..pagination import Page, with_records
 from ..query.operators import SELECT
 from ..query.syntax import names_listed
 from ..typing import PLAIN_TYPES
+from .globals import current_records
 from .rights import NO_FIELDS, Rights
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Set as AbstractSet
 
-    from ..context import HookContext
     from ..typing import Record
+    from .context import HookContext
     from .events import Event
     from .service import Service
 

@@ -7,7 +7,6 @@ import typing as t
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..context import Params
 from ..errors import BadRequest, Forbidden, NotFound, RecordsError
 from ..names import READS
 from ..query.matching import key_of_query
@@ -16,19 +15,19 @@ from ..query.rules import (
     condition_of,
     names_in,
     NO_RECORD,
-    restrict,
     rule_of,
     unknown_names,
     UserRule,
 )
+from .context import Params, restrict
 from .target import check_methods
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
-    from ..context import HookContext
     from ..query.matching import Test
     from ..typing import Record, Rule, RuleFunction
+    from .context import HookContext
     from .service import Service
 
 logger = logging.getLogger(__package__)

@@ -6,13 +6,13 @@ import typing as t
 from dataclasses import replace
 from functools import cached_property
 
-from ..context import CallState, HookContext, Params
 from ..errors import NotAuthenticated
-from ..globals import call_stack
 from ..names import EVENTS, METHODS, READS
 from ..settings import names_of
 from ..signals import CallSignals
+from .context import CallState, HookContext, Params
 from .events import EventSender, Transports
+from .globals import call_stack
 from .methods import BoundMethods, Methods
 from .pipeline import Pipeline
 from .results import private
@@ -25,11 +25,8 @@ if t.TYPE_CHECKING:
 
     import sqlalchemy as sa
 
-    from ..typing import (
-        AnyParams,
-        Id,
-        Rule,
-    )
+    from ..typing import Id, Rule
+    from .context import AnyParams
 
 
 class Service(Methods, CallSignals):

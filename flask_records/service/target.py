@@ -15,10 +15,10 @@ if t.TYPE_CHECKING:
 
     from flask import Flask
 
-    from ..context import Params
     from ..openapi.schemas import Schemas
     from ..problems import Problem
     from ..query import Matching, Scope
+    from .context import Params
 
     BodyCheck: t.TypeAlias = Callable[[Mapping[str, t.Any]], dict[str, Problem]]
 

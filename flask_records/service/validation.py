@@ -6,21 +6,21 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
-from ..context import names_of_bodies
 from ..errors import BadRequest, not_an_object
 from ..names import BODIES, METHODS
 from ..pagination import Page
 from ..problems import Problem, too_deep, UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS, refuse, shortened
 from ..query.casts import is_deeper, MAX_JSON_DEPTH
+from .context import names_of_bodies
 from .results import cut_throughout, NOBODY
 from .target import check_methods
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from ..context import HookContext
     from ..typing import Record
+    from .context import HookContext
     from .data_schema import DataSchema
 
 UNFIT: t.Final = "The result of '{path}.{method}' does not fit its schema: {error}."

@@ -16,7 +16,7 @@ from flask import Flask
 from pydantic import BaseModel, Field
 
 from flask_records import FlaskRecords, Params
-from flask_records.context import HookContext
+from flask_records.service.context import HookContext
 
 NUMBER = 2_000
 ROUNDS = 15

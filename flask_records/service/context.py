@@ -8,14 +8,26 @@ from dataclasses import dataclass, field, replace
 
 from werkzeug.datastructures import Headers
 
-from .errors import not_an_object
+from ..errors import not_an_object
+from ..query.rules import both
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Awaitable, Callable, Collection, Mapping
 
-    from .query.plans import ExtraValue
+    from flask.typing import ResponseReturnValue
+
+    from ..database.database import CheckedValue
+    from ..typing import Record
     from .service import Service
-    from .typing import AnyParams
+
+AnyParams: t.TypeAlias = "Params | Mapping[str, t.Any] | None"
+"""Params, or their query alone. No query by default."""
+
+Hook: t.TypeAlias = "Callable[[str, HookContext], Awaitable[None] | None]"
+"""A function of the method's name and the context of the call."""
+
+Formatter: t.TypeAlias = "Callable[[HookContext], ResponseReturnValue]"
+"""Makes the response of a call. See section 4.3.11 of the specification."""
 
 
 class Missing(enum.Enum):
@@ -57,7 +69,7 @@ class CallState:
     schema_fields: Collection[str] | None = None
     """The fields that a schema lets the client write, or ``None`` without a schema."""
 
-    extra: ExtraValue | None = None
+    checked_value: CheckedValue | None = None
     """A value that a ``get`` of a model reads with its record, if it is called."""
 
 
@@ -202,3 +214,17 @@ def names_of_bodies(data: t.Any) -> frozenset[str]:
     """Return the names in data, which is a body or a list of bodies."""
     bodies = data if isinstance(data, list) else [data]
     return frozenset().union(*[body for body in bodies if isinstance(body, dict)])
+
+
+def restrict(params: Params, condition: Record) -> None:
+    """Let a call reach only records that meet a condition, besides its query.
+
+    :param condition: A query of fields, ``$or`` and ``$and``. The fields of a model may
+        be hidden. A client can't remove it, nor can a hook that sets another query.
+    """
+    rules = params._state.rules
+
+    if rules is None:
+        params.query = both(params.query, condition)
+    else:
+        rules.append(condition)

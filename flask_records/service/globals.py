@@ -11,8 +11,8 @@ from werkzeug.local import LocalProxy
 if t.TYPE_CHECKING:
     from flask import Request
 
+    from ..extension import FlaskRecords
     from .context import HookContext
-    from .extension import FlaskRecords
 
 NO_CALL = """\
 No call of a service is in progress, and this request has not made one. Use \
