@@ -35,8 +35,8 @@ if t.TYPE_CHECKING:
     from flask_limiter import Limiter
 
     from .http.error_handler import Logger
+    from .http.test_client import TestClient
     from .service.context import Formatter, HookContext
-    from .testing import TestClient
     from .typing import BodyParser, ErrorPages, Id, QueryParser, Record, Rule
 
 
@@ -253,9 +253,17 @@ class FlaskRecords(CallSignals):
             anonymous client by default.
         """
         # Applications do not need it.
-        from .testing import TestClient
+        from .http.test_client import TestClient
 
-        return TestClient(app, self, user)
+        if user is None:
+            return TestClient(app, None)
+
+        with app.app_context():
+            authentication = self.authentication()
+            record = user if isinstance(user, dict) else {authentication.id: user}
+            token, _ = authentication.create_token(record)
+
+        return TestClient(app, token)
 
     def blueprint(self, service: Service) -> Blueprint:
         """Return the blueprint of a service, for HTTP middleware of all kinds. Use it

@@ -14,6 +14,7 @@ from ..problems import EMPTY, NO_TEXT, Problem, TOO_LONG
 from ..service import Capabilities
 from ..service.context import Params
 from ..service.globals import current_call
+from ..service.schemas import Schemas
 from .mailed_tokens import (
     invalid_token,
     MailedTokens,
@@ -29,9 +30,9 @@ if t.TYPE_CHECKING:
     from flask import Flask
 
     from ..authentication import AuthenticationService
-    from ..openapi.schemas import Schema, Schemas
     from ..service import Service
     from ..service.context import HookContext
+    from ..service.schemas import Schema
     from ..typing import Id, Record
     from .mailed_tokens import Mail
 
@@ -192,9 +193,6 @@ class AccountManagement(Capabilities):
 
     def schemas_for(self, params: Params | None) -> Schemas:
         """Return the JSON Schemas of what a caller sends and gets."""
-        # They are needed for documents only.
-        from ..openapi.schemas import Schemas
-
         name, password = self._field, self._password
         user = _object({name: TEXT})
         values: Mapping[str, Schema] = {

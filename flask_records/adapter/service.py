@@ -31,10 +31,10 @@ if t.TYPE_CHECKING:
 
     from ..database.database import Writing
     from ..database.sessions import SessionSource
-    from ..openapi.schemas import Schemas
     from ..query import Operator, Scope
     from ..query.values import Converters
     from ..service.context import Params
+    from ..service.schemas import Schemas
     from ..service.target import BodyCheck
     from ..typing import Id, Record, Rule
     from .bodies import Body
@@ -205,7 +205,7 @@ class SQLAlchemyService(Capabilities):
             no rule hides a field.
         """
         # They are needed for documents only.
-        from ..openapi.model_schemas import model_schemas
+        from .model_schemas import model_schemas
 
         return model_schemas(self.served, params, self.pagination, self.multi)
 

@@ -28,8 +28,8 @@ if t.TYPE_CHECKING:
 
     from flask import Response
 
-    from ..openapi.schemas import Schema
     from ..service.context import HookContext, Params
+    from ..service.schemas import Schema
     from ..typing import Id, Record
     from .service import AuthenticationService
     from .token_stores import StoredToken, TokenStore

@@ -14,6 +14,7 @@ from ..service import Capabilities
 from ..service.context import HookContext, Params
 from ..service.globals import current_records
 from ..service.results import without
+from ..service.schemas import Schemas, schemas_of
 from ..signals import call
 from .limits import client_address, count_account
 from .oauth_strategy import LOGIN, OAUTH, OAuthStrategy
@@ -36,7 +37,6 @@ if t.TYPE_CHECKING:
     from flask import Flask
     from werkzeug.datastructures import Headers
 
-    from ..openapi.schemas import Schemas
     from ..service import Service
     from ..typing import Id, Record
     from .strategies import Strategy
@@ -250,9 +250,6 @@ class AuthenticationService(Capabilities):
 
         :param params: The params of the caller, or ``None`` for all clients.
         """
-        # They are needed for documents only.
-        from ..openapi.schemas import Schemas, schemas_of
-
         user, names = schemas_of(self.users, params).record, self.settings.strategies
         login = schema_of_login(
             user, {} if self.refresh is None else self.refresh.properties

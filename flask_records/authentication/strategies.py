@@ -14,8 +14,8 @@ if t.TYPE_CHECKING:
 
     from werkzeug.datastructures import Headers
 
-    from ..openapi.schemas import Schema
     from ..service.context import Params
+    from ..service.schemas import Schema
     from ..typing import Record
     from .service import AuthenticationService
 

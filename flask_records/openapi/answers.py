@@ -9,8 +9,8 @@ from ..names import method_named, METHODS, READS
 from ..service.globals import current_records
 
 if t.TYPE_CHECKING:
+    from ..service.schemas import Schema
     from .description import CallDescription
-    from .schemas import Schema
 
 JSON: t.Final = "application/json"
 

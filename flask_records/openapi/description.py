@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 
+from ..adapter.model_schemas import docstring
 from ..http.routes import fill_placeholders, placeholders_of, rule_of
 from ..names import BODIES, EVENTS, MANY, method_named, METHODS, READS
 from ..pagination import Pagination
@@ -19,14 +20,13 @@ from ..query.groups import PARAMETERS as GROUPING
 from ..query.operators import LIMIT, POPULATE, SELECT
 from ..service.context import Params
 from ..service.globals import current_records
-from .model_schemas import docstring
-from .schemas import list_of, page_of, schemas_of
+from ..service.schemas import list_of, page_of, schemas_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from ..service import Service
-    from .schemas import Schema, Schemas
+    from ..service.schemas import Schema, Schemas
 
 PACKAGE: t.Final = __name__.partition(".")[0]
 

@@ -21,8 +21,8 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..extension import FlaskRecords
+    from ..service.schemas import Schema
     from ..typing import Record
-    from .schemas import Schema
 
 REALTIME: t.Final = "records_realtime"
 """The key of ``app.extensions`` with the connections that get events."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ..names import BODIES, method_named, METHODS, READS
 from ..service.globals import current_records
+from ..service.schemas import list_of, page_of
 from .answers import (
     errors_of,
     IF_MATCH,
@@ -16,13 +17,12 @@ from .answers import (
     successes,
 )
 from .description import SENDERS
-from .schemas import list_of, page_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ..service.schemas import Schema
     from .description import CallDescription, ServiceDescription
-    from .schemas import Schema
 
 ID: t.Final = "id"
 

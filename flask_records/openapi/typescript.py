@@ -17,8 +17,8 @@ from .description import describe, type_names
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from ..service.schemas import Schema
     from .description import CallDescription, ServiceDescription
-    from .schemas import Schema
 
     Named: t.TypeAlias = Sequence[tuple[Schema, str]]
 

@@ -9,7 +9,7 @@ import typing as t
 from flask import request
 
 from ..http.formatter import dumps
-from ..testing import error_of
+from ..http.test_client import error_of
 from .calls import answer_json
 from .closing import DISCONNECTED
 

@@ -9,13 +9,13 @@ from types import MappingProxyType
 from ..names import METHODS
 from ..query.rules import FieldRules, NO_RULES
 from ..settings import names_of
+from .schemas import ANYTHING, Schemas
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from flask import Flask
 
-    from ..openapi.schemas import Schemas
     from ..problems import Problem
     from ..query import Matching, Scope
     from .context import Params
@@ -103,9 +103,6 @@ class Capabilities:
         """Return the JSON Schemas of what a caller sends and gets, or what all clients
         do, as far as no rule hides it.
         """
-        # They are needed for documents only.
-        from ..openapi.schemas import ANYTHING
-
         return ANYTHING
 
 

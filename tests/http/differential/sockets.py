@@ -6,9 +6,9 @@ import json
 
 from werkzeug.datastructures import Headers
 
+from flask_records.http.test_client import error_of
 from flask_records.realtime import Connection
 from flask_records.realtime.calls import answer_json
-from flask_records.testing import error_of
 
 
 def over_socket(app, path, query):

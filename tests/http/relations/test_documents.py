@@ -6,8 +6,8 @@ import pytest
 from openapi_spec_validator import validate
 
 from flask_records.openapi import document
-from flask_records.openapi.schemas import schemas_of
 from flask_records.openapi.typescript import typescript
+from flask_records.service.schemas import schemas_of
 
 from .test_statements import params_of
 

@@ -8,35 +8,27 @@ from collections.abc import Mapping
 
 from sqlalchemy import orm
 
-from ..adapter.call_paths import sees_keys
-from ..adapter.populate import service_of
 from ..database.transaction import Transaction
 from ..query.groups import AGGREGATES, GROUP, UNITS
 from ..query.operators import LIMIT, POPULATE, SELECT
-from ..query.readers import (
-    contained,
-    flag,
-    many,
-    one,
-    pair,
-    pattern,
-    text,
-)
+from ..query.readers import contained, flag, many, one, pair, pattern, text
 from ..query.values import nullable
 from ..service.globals import current_records
-from .schemas import COUNT, list_of, object_of, Relation, Schemas
+from ..service.schemas import COUNT, list_of, object_of, Relation, Schemas
+from .call_paths import sees_keys
+from .populate import service_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     import sqlalchemy as sa
 
-    from ..adapter.model import Model, ServedModel
     from ..pagination import Pagination
     from ..query import Field, Scope
     from ..query.paths import Relationship
     from ..service.context import Params
-    from .schemas import Schema
+    from ..service.schemas import Schema
+    from .model import Model, ServedModel
 
 TEXT: t.Final = {"type": "string"}
 

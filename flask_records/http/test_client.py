@@ -6,21 +6,20 @@ import typing as t
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from .errors import ERRORS, GeneralError, RecordsError
-from .http.formatter import dumps
-from .http.routes import routes_of
-from .names import method_named
-from .service.context import Params
-from .service.methods import Methods
+from ..errors import ERRORS, GeneralError, RecordsError
+from ..names import method_named
+from ..service.context import Params
+from ..service.methods import Methods
+from .formatter import dumps
+from .routes import routes_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
     from flask import Flask
 
-    from .extension import FlaskRecords
-    from .service.context import AnyParams
-    from .typing import Id, Record
+    from ..service.context import AnyParams
+    from ..typing import Id, Record
 
 
 class TestClient:
@@ -28,30 +27,21 @@ class TestClient:
     :meth:`.FlaskRecords.client` makes it.
 
     :param app: The application.
-    :param records: Its extension.
-    :param user: The record or the identifier of the user, or ``None`` for an anonymous
-        client.
+    :param token: The access token of the user, or ``None`` for an anonymous client.
     """
 
     # pytest takes a class of this name for tests.
     __test__ = False
 
-    def __init__(self, app: Flask, records: FlaskRecords, user: t.Any = None) -> None:
+    def __init__(self, app: Flask, token: str | None) -> None:
         # Logins are those of tokens, not of cookies.
         self.http = app.test_client(use_cookies=False)
         """Flask's test client, which sends the token."""
         self.http.environ_base["HTTP_ACCEPT"] = "application/json"
         self._prefix = routes_of(app).mount.url_prefix
 
-        if user is None:
-            return
-
-        with app.app_context():
-            authentication = records.authentication()
-            record = user if isinstance(user, dict) else {authentication.id: user}
-            token, _ = authentication.create_token(record)
-
-        self.http.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
+        if token is not None:
+            self.http.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
 
     def service(self, path: str) -> ClientService:
         """Return a service.

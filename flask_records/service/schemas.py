@@ -9,9 +9,9 @@ from types import MappingProxyType
 from ..names import BODIES, METHODS
 
 if t.TYPE_CHECKING:
-    from ..service import Service
-    from ..service.context import Params
-    from ..service.data_schema import DataSchema
+    from . import Service
+    from .context import Params
+    from .data_schema import DataSchema
 
 Schema: t.TypeAlias = Mapping[str, t.Any]
 
