@@ -20,19 +20,27 @@ if t.TYPE_CHECKING:
 RESERVED: t.Final = ("connect", "connect_error", "disconnect", "disconnecting")
 """The names of the events of Socket.IO itself, which no method may have."""
 
+NO_ATTACHMENTS: t.Final = "Binary data is not supported. Send it as text in base64."
+
 
 def answer_json(
     records: FlaskRecords,
     connection: Connection,
     method: str,
     message: tuple[t.Any, ...],
+    *,
+    is_whole: bool = True,
 ) -> bytes:
     """Return the arguments of the answer to a message as JSON: an error, or ``null``
     and the result.
 
     :param message: The path of the service, the arguments of the method, and the query.
+    :param is_whole: ``False`` if parts of the arguments are attachments.
     """
     try:
+        if not is_whole:
+            raise BadRequest(NO_ATTACHMENTS)
+
         context = _context_of(records, connection, method, message)
         result = _run(context).sent
         return b"[null,%b]" % dumps(result, context.params.user)
@@ -50,13 +58,19 @@ def _context_of(
 ) -> HookContext:
     """Return the context of a call.
 
-    :raises BadRequest: The message lacks an argument.
+    :raises BadRequest: The message lacks an argument, or has one too many.
     :raises NotFound: There is no such service.
     """
     path, *arguments = message or (None,)
     service, route = _service(records, path)
     names = method_named(method).arguments
-    values = dict(zip((*names, "query"), arguments, strict=False))
+    expected = (*names, "query")
+
+    if len(arguments) > len(expected):
+        listed = ", ".join(expected)
+        raise BadRequest(f"'{method}' takes no arguments after: {listed}.")
+
+    values = dict(zip(expected, arguments, strict=False))
     query = values.get("query")
 
     # Some clients send an empty query as an empty list.

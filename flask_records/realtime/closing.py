@@ -25,7 +25,7 @@ NOT_TEXT: t.Final = Reason(1003, "Messages must be text.")
 
 NOT_JOINED: t.Final = Reason(1008, "Connect to Socket.IO in time.")
 
-NO_NAMESPACE: t.Final = Reason(1008, "Connect to the namespace '/', and once.")
+JOINED_TWICE: t.Final = Reason(1008, "Connect to Socket.IO once.")
 
 NO_PLACE: t.Final = Reason(1013, "Too many connections. Log in, or connect later.")
 

@@ -16,13 +16,18 @@ if t.TYPE_CHECKING:
 NAMESPACE: t.Final = "/"
 """The namespace in which clients call services."""
 
-FORM: t.Final = re.compile(r"([0-3])(?:(/[^,?]*)[^,]*,?)?([0-9]{0,100})(.*)", re.DOTALL)
-"""The messages that clients may send: type, namespace, number, data. Messages with
-attachments are excluded: they would stay in memory until all attachments arrive.
+FORM: t.Final = re.compile(
+    r"(?:([0-3])|(5)[0-9]{1,3}-)(?:(/[^,?]*)[^,]*,?)?([0-9]{0,100})(.*)", re.DOTALL
+)
+"""The messages that clients may send: type, namespace, number, data. One with
+attachments is answered before they arrive, so that nothing keeps them.
 """
 
-UNABLE: t.Final = {"message": "Unable to connect"}
+NO_NAMESPACE: t.Final = {"message": "Invalid namespace"}
 """The error of a client that asks for an unknown namespace."""
+
+ATTACHMENT: t.Final = "b"
+"""The beginning of a packet with an attachment in a body."""
 
 SEPARATOR: t.Final = "\x1e"
 """Separates the packets of a body in protocol 4."""
@@ -39,7 +44,7 @@ MAX_LENGTH_DIGITS: t.Final = 10
 MESSAGE: t.Final = "4"
 """The type of Engine.IO's packets that have a message of Socket.IO."""
 
-CONNECT, DISCONNECT, EVENT, ACK, CONNECT_ERROR = ("0", "1", "2", "3", "4")
+CONNECT, DISCONNECT, EVENT, ACK, CONNECT_ERROR, BINARY_EVENT = "012345"
 """The types of messages of Socket.IO."""
 
 CALL: t.Final = f"{MESSAGE}{EVENT}"
@@ -108,11 +113,8 @@ def answered(number: int, arguments: bytes) -> Packet:
 def split_packet(text: str) -> tuple[str, str]:
     """Return the type and the data of a packet.
 
-    :raises InvalidPacket: The text is not a packet, or has binary data.
+    :raises InvalidPacket: The text is not a packet.
     """
-    if text[:1] == "b":
-        raise InvalidPacket("Binary data is not supported.")
-
     if not text or not CLOSE.text <= text[0] <= NOOP.text:
         raise InvalidPacket("A packet must begin with its type.")
 
@@ -146,16 +148,17 @@ class ClientMessage(t.NamedTuple):
         match = FORM.fullmatch(text)
 
         if match is None:
-            raise InvalidPacket("Its type is not supported, as those of binary data.")
+            raise InvalidPacket("A client must not send messages of this type.")
 
-        type, namespace, number, json_text = match.groups()
+        plain, binary, namespace, number, json_text = match.groups()
+        type = plain or binary
 
         try:
             data = loads(json_text) if json_text else None
         except (ValueError, RecursionError) as error:
             raise InvalidPacket("The data must be JSON.") from error
 
-        if type == EVENT and not _is_event(data):
+        if type in (EVENT, BINARY_EVENT) and not _is_event(data):
             raise InvalidPacket("An event must have a name that is not reserved.")
 
         return cls(type, namespace or NAMESPACE, int(number) if number else None, data)
@@ -197,7 +200,7 @@ class Modern:
 
         :param body: The body of the error.
         """
-        error = {"message": body["message"], "data": body} if body else UNABLE
+        error = {"message": body["message"], "data": body} if body else NO_NAMESPACE
         return _refused(namespace, error)
 
 
@@ -234,7 +237,7 @@ class Legacy(Modern):
 
         :param body: The body of the error.
         """
-        return _refused(namespace, body or UNABLE["message"])
+        return _refused(namespace, body or NO_NAMESPACE["message"])
 
 
 PROTOCOLS: t.Final[Mapping[str, type[Modern]]] = {"4": Modern, "3": Legacy}
@@ -244,7 +247,7 @@ PROTOCOLS: t.Final[Mapping[str, type[Modern]]] = {"4": Modern, "3": Legacy}
 def decode(
     body: bytes, protocol: type[Modern], max_size: int, max_calls: float
 ) -> list[tuple[str, str]]:
-    """Return the types and the data of the packets of a body.
+    """Return the types and the data of the packets of a body, without attachments.
 
     :param max_size: The maximum number of bytes of a packet.
     :param max_calls: The maximum number of calls.
@@ -265,7 +268,7 @@ def decode(
     if any(size(text) > max_size for text in texts):
         raise InvalidPacket(f"Messages must not exceed {max_size} bytes.")
 
-    return [split_packet(text) for text in texts]
+    return [split_packet(text) for text in texts if text[:1] != ATTACHMENT]
 
 
 def size(text: str) -> int:

@@ -15,8 +15,8 @@ from ...errors import Unavailable
 from ...http.error_handler import body_of
 from ..calls import answer_json
 from ..closing import (
+    JOINED_TWICE,
     LATE_READER,
-    NO_NAMESPACE,
     NO_PLACE,
     NO_PLACE_OF_USER,
     NOT_JOINED,
@@ -55,6 +55,9 @@ log in where places are scarce.
 
 MAX_WAITING: t.Final = 32
 """The number of messages that a client may send before its calls are answered."""
+
+CALLS: t.Final = frozenset({packets.EVENT, packets.BINARY_EVENT})
+"""The types of messages that are answered."""
 
 MAX_NAMESPACE: t.Final = 100
 """The length of a namespace in its refusal."""
@@ -162,7 +165,9 @@ class Session:
         limit = self._server.settings.max_payload
 
         if text is None:
-            self.end(*NOT_TEXT)
+            # An attachment belongs to a call that has its answer.
+            if self.connection_id is None:
+                self.end(*NOT_TEXT)
         elif size(text) > limit:
             self.end(1009, f"Messages must not exceed {limit} bytes.")
         else:
@@ -301,14 +306,17 @@ class Session:
             return
         elif message.type == packets.DISCONNECT:
             self._leave()
-        elif message.type == packets.EVENT and message.data[0] in self._server.methods:
+        elif message.type in CALLS and message.data[0] in self._server.methods:
             self._add(partial(self._answer, self.connection_id, message))
 
     def _join(self, namespace: str) -> None:
-        """Connect the client to Socket.IO, but at one place and to one namespace."""
-        if namespace != NAMESPACE or self.connection_id is not None:
+        """Connect the client to Socket.IO, but not twice, and to one namespace."""
+        if namespace != NAMESPACE:
             self._offer(self.protocol.refused(namespace[:MAX_NAMESPACE]))
-            self.end(*NO_NAMESPACE)
+            return
+
+        if self.connection_id is not None:
+            self.end(*JOINED_TWICE)
             return
 
         id = self.connection_id = secrets.token_urlsafe(15)
@@ -429,6 +437,9 @@ class Session:
 
         name, *arguments = message.data
         records = self._server.records
-        text = answer_json(records, connection, name, tuple(arguments))
+        is_whole = message.type == packets.EVENT
+        text = answer_json(
+            records, connection, name, tuple(arguments), is_whole=is_whole
+        )
         number = message.number
         return None if number is None else packets.answered(number, text)

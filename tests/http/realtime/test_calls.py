@@ -70,6 +70,17 @@ def test_null_id_is_for_many(client):
     assert patched == removed == [message(text="A", rank=1)]
 
 
+@pytest.mark.parametrize(
+    ("method", "arguments", "message"),
+    [
+        ("find", ({}, {}), "'find' takes no arguments after: query."),
+        ("get", (1, {}, {}), "'get' takes no arguments after: id, query."),
+    ],
+)
+def test_further_argument_is_a_400(client, method, arguments, message):
+    assert client.error(method, "messages", *arguments) == (400, message)
+
+
 @pytest.mark.parametrize("method", ["get", "remove"])
 def test_id_that_is_missing_is_not_one_for_many(client, method):
     client.result("create", "messages", [{"text": "A"}, {"text": "B"}])

@@ -232,10 +232,10 @@ def test_client_that_leaves_too_much_unread_can_come_back(records, tmp_path, way
 @pytest.mark.parametrize(
     ("send", "code"),
     [
-        (lambda socket: socket.send_binary(b"42[]"), 1003),
         (lambda socket: socket.send("4" + "2" * 1001), 1009),
         (lambda socket: socket.send("x"), 1008),
-        (lambda socket: socket.send('451-["find"]'), 1008),
+        (lambda socket: socket.send('461-["find"]'), 1008),
+        (lambda socket: socket.send("40"), 1008),
     ],
 )
 def test_message_that_is_refused_ends_the_connection(records, tmp_path, send, code):
@@ -499,3 +499,23 @@ def test_last_event_of_a_record_tells_what_is_stored(tmp_path):
         ranks = [record["rank"] for name, record in ann.events()]
         assert len(ranks) == 61
         assert ranks[-1] == messages.get(1)["rank"]
+
+
+def test_attachments_are_refused_and_the_connection_goes_on(records, tmp_path, way):
+    with live(records, tmp_path) as site:
+        client = site.connect()
+        client.send('451-9["create","messages",{"text":{"_placeholder":true,"num":0}}]')
+        client.socket.send_binary(b"\x01\x02")
+        answer = client.socket.recv()
+        found = client.result("find", "messages")
+        url = site.url.replace("http", "ws", 1)
+        early = websocket.create_connection(
+            f"{url}/socket.io/?EIO=4&transport=websocket", timeout=30
+        )
+        early.recv()
+        early.send_binary(b"40")
+        end = early.recv_data()
+        early.shutdown()
+
+    assert answer.startswith('439[{"name":"BadRequest"')
+    assert (found, end[1][2:]) == ([], b"Messages must be text.")

@@ -78,7 +78,7 @@ def test_events_reach_clients_of_both_protocols(records, site, polling, socket):
 
 
 @pytest.mark.parametrize("version", ["3", "4"])
-def test_unknown_namespace_is_refused_in_the_words_of_the_protocol(site, version):
+def test_unknown_namespace_is_refused_and_the_client_stays_connected(site, version):
     url = site.url.replace("http", "ws", 1)
     path = f"/socket.io/?EIO={version}&transport=websocket"
     socket = websocket.create_connection(url + path, timeout=60)
@@ -86,12 +86,38 @@ def test_unknown_namespace_is_refused_in_the_words_of_the_protocol(site, version
     socket.send("40") if version == "4" else None
     socket.recv()
     socket.send("40/nowhere,")
-    refusal, end = socket.recv(), socket.recv_data()
+    socket.send('421["find","messages"]')
+    refusal, answer = socket.recv(), socket.recv()
     socket.shutdown()
 
-    error = {"3": '"Unable to connect"', "4": '{"message":"Unable to connect"}'}
+    error = {"3": '"Invalid namespace"', "4": '{"message":"Invalid namespace"}'}
     assert refusal == f"44/nowhere,{error[version]}"
-    assert end == (8, b"\x03\xf0Connect to the namespace '/', and once.")
+    assert answer == "431[null,[]]"
+
+
+@pytest.mark.parametrize("version", ["3", "4"])
+def test_client_that_polls_stays_connected_without_a_namespace(site, version):
+    polling = Polling(site.url, version)
+    polling.connect() if version == "4" else None
+    posted = polling.post("40/nowhere,", '421["find","messages"]')
+
+    assert posted == (200, "ok")
+    assert polling.answers(1) == {1: [None, []]}
+    assert polling.packets[-2].startswith("44/nowhere,")
+
+
+@pytest.mark.parametrize("version", ["3", "4"])
+def test_call_with_an_attachment_is_told_to_send_text(site, version):
+    polling = Polling(site.url, version)
+    polling.connect() if version == "4" else None
+    call = '451-7["create","messages",{"text":{"_placeholder":true,"num":0}}]'
+    posted = polling.post(call, "bAQID", '428["find","messages"]')
+    answers = polling.answers(2)
+
+    assert posted == (200, "ok")
+    assert answers[7][0]["code"] == 400
+    assert answers[7][0]["message"].endswith("Send it as text in base64.")
+    assert answers[8] == [None, []]
 
 
 @pytest.mark.parametrize(
