@@ -31,6 +31,7 @@ from .errors import Timeout as Timeout
 from .errors import TooManyRequests as TooManyRequests
 from .errors import Unavailable as Unavailable
 from .errors import Unprocessable as Unprocessable
+from .extension import current_records as current_records
 from .extension import FlaskRecords as FlaskRecords
 from .http.body import BODY_PARSERS as BODY_PARSERS
 from .http.body import MultipartParser as MultipartParser
@@ -50,4 +51,3 @@ from .service.context import NO_RESULT as NO_RESULT
 from .service.context import Params as Params
 from .service.context import restrict as restrict
 from .service.globals import current_call as current_call
-from .service.globals import current_records as current_records

@@ -10,7 +10,7 @@ from flask.cli import AppGroup, ScriptInfo
 
 from .authentication.users import fields_of
 from .errors import RecordsError
-from .service.globals import current_records
+from .extension import current_records
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator

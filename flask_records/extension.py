@@ -12,7 +12,6 @@ from .authentication import AuthenticationService
 from .authentication.access import Access, check_issuers, find_authentication
 from .authentication.limits import Limits
 from .authentication.password_checks import check_users
-from .cli import init_app as init_cli
 from .database.connections import count_writes
 from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS
@@ -23,7 +22,7 @@ from .http.qs import parse
 from .http.routes import join_prefixes, Mount, placeholders_of, Routes, routes_of
 from .names import METHODS
 from .query.bounds import init_app as init_bounds
-from .service import Service
+from .service import globals, Service
 from .service.events import Transports
 from .settings import names_of
 from .signals import CallSignals
@@ -320,7 +319,8 @@ class FlaskRecords(CallSignals):
         for path, each in self._blueprints.items():
             routes.add_service(app, path, each.blueprint)
 
-        # The services and the logins that it shows are loaded before it.
+        # Documents and commands are about the extension.
+        from .cli import init_app as init_cli
         from .openapi.reference import init_app as init_reference
 
         init_reference(app, routes, self.errors)
@@ -397,3 +397,7 @@ def _files() -> Blueprint:
 def _forbid_storing(response: Response) -> Response:
     response.headers["Cache-Control"] = "no-store"
     return response
+
+
+current_records = t.cast("FlaskRecords", globals.current_records)
+"""The extension of the current application."""

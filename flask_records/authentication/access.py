@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from ..errors import NotAuthenticated, RecordsError
 from ..http.blueprint import PROVIDER as REST
 from ..service.context import Params
-from ..service.globals import current_records
 from ..service.results import without
+from .records import current_records
 from .strategies import ACCESS_TOKEN
 
 if t.TYPE_CHECKING:

@@ -10,7 +10,7 @@ from flask import current_app, g, request
 
 from ..errors import Forbidden, NotAuthenticated
 from ..service.context import Params
-from ..service.globals import current_records
+from .records import current_records
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -11,8 +11,9 @@ from flask import current_app, has_request_context, request
 
 from ..errors import TooManyRequests
 from ..http.error_handler import line_of, Outages
-from ..service.globals import call_stack, current_records
+from ..service.globals import call_stack
 from ..settings import Check, read_settings
+from .records import current_records
 from .token_stores import digest_of
 
 if t.TYPE_CHECKING:

@@ -10,10 +10,10 @@ from flask import Blueprint, request, Response, url_for
 from ..errors import BadRequest, GeneralError, is_answer, NotAuthenticated, NotFound
 from ..http.formatter import dumps, empty, forbid_sniffing, JSON
 from ..http.routes import routes_of
-from ..service.globals import current_records
 from .limits import client_address
 from .oauth_client import ProviderClient
 from .oauth_strategy import explaining_refusals, OAuthLogin, OAuthStrategy, result_of
+from .records import current_records
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -13,9 +13,9 @@ if t.TYPE_CHECKING:
 
     from flask import Flask
 
-    from ..extension import FlaskRecords
     from ..query import Fields
     from ..service import Service
+    from .records import Records
     from .service import AuthenticationService
     from .settings import AuthenticationSettings
 
@@ -34,7 +34,7 @@ AuthenticationService(custom_hashing=True):
 """
 
 
-def check_users(records: FlaskRecords, apps: Collection[Flask]) -> None:
+def check_users(records: Records, apps: Collection[Flask]) -> None:
     """Check the users of all authentication services, and let their names be written in
     the form that logins look up.
 
@@ -48,7 +48,7 @@ def check_users(records: FlaskRecords, apps: Collection[Flask]) -> None:
 
 
 def _check_passwords(
-    records: FlaskRecords, app: Flask, authentication: AuthenticationService
+    records: Records, app: Flask, authentication: AuthenticationService
 ) -> None:
     """Check that there are users with the fields of logins, and that no service over
     them shows password hashes or stores plain passwords.
@@ -104,7 +104,7 @@ def _check_login_fields(
 
 
 def _problems(
-    records: FlaskRecords,
+    records: Records,
     authentication: AuthenticationService,
     service: Service,
 ) -> Iterator[str]:

@@ -12,13 +12,13 @@ from ..errors import NotAuthenticated
 from ..names import METHODS
 from ..service import Capabilities
 from ..service.context import HookContext, Params
-from ..service.globals import current_records
 from ..service.results import without
 from ..service.schemas import Schemas, schemas_of
 from ..signals import call
 from .limits import client_address, count_account
 from .oauth_strategy import LOGIN, OAUTH, OAuthStrategy
 from .passwords import MAX_LENGTH
+from .records import current_records
 from .refresh_tokens import KIND, RefreshTokens
 from .settings import AuthenticationSettings
 from .strategies import (

@@ -9,11 +9,11 @@ from urllib.parse import urljoin
 from flask import current_app, request, url_for
 
 from ..errors import BadRequest, NotFound, RecordsError
+from ..extension import current_records
 from ..http.routes import current_routes
 from ..names import BODIES, METHODS, READS
 from ..openapi.description import describe
 from ..openapi.document import REALTIME
-from ..service.globals import current_records
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
+from ..extension import current_records
 from ..names import method_named, METHODS, READS
-from ..service.globals import current_records
 
 if t.TYPE_CHECKING:
     from ..service.schemas import Schema

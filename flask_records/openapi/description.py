@@ -13,13 +13,13 @@ from functools import cached_property
 from itertools import count
 
 from ..adapter.model_schemas import docstring
+from ..extension import current_records
 from ..http.routes import fill_placeholders, placeholders_of, rule_of
 from ..names import BODIES, EVENTS, MANY, method_named, METHODS, READS
 from ..pagination import Pagination
 from ..query.groups import PARAMETERS as GROUPING
 from ..query.operators import LIMIT, POPULATE, SELECT
 from ..service.context import Params
-from ..service.globals import current_records
 from ..service.schemas import list_of, page_of, schemas_of
 
 if t.TYPE_CHECKING:

@@ -8,10 +8,10 @@ import typing as t
 from flask import current_app, has_request_context, request
 
 from ..authentication import Strategy
+from ..extension import current_records
 from ..http.formatter import dumps
 from ..http.routes import current_routes, fill_placeholders
 from ..service.context import Params
-from ..service.globals import current_records
 from .answers import ERROR, error_answers, ERROR_SCHEMA
 from .description import describe, type_names
 from .operations import ENDS, Operations

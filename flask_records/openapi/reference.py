@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from flask import current_app, make_response, render_template, request, url_for
 
 from ..authentication.access import params_of_visitor
+from ..extension import current_records
 from ..http.developer_pages import (
     page_blueprint,
     PageSettings,
@@ -16,7 +17,6 @@ from ..http.developer_pages import (
     send_json,
 )
 from ..http.routes import current_routes
-from ..service.globals import current_records
 from ..settings import FLAG, TEXT
 
 if t.TYPE_CHECKING:

@@ -8,10 +8,10 @@ import typing as t
 from itertools import chain, starmap
 from pathlib import Path
 
+from ..extension import current_records
 from ..names import EVENTS, method_named
 from ..query.groups import PARAMETERS as GROUPING
 from ..query.operators import POPULATE, SELECT
-from ..service.globals import current_records
 from .description import describe, type_names
 
 if t.TYPE_CHECKING:

@@ -21,10 +21,9 @@ from .where import (
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..adapter.call_paths import CallPaths
     from ..typing import Record
     from .operators import Syntax
-    from .paths import Relationship
+    from .paths import Paths, Relationship
     from .where import Term
 
     Test: t.TypeAlias = Callable[[t.Any], bool | None]
@@ -44,7 +43,7 @@ class Matching:
     syntax: Syntax
     """The names that queries may use."""
 
-    paths: CallPaths
+    paths: Paths
     """The model as the application sees it."""
 
     find_related: FindRelated

@@ -36,9 +36,9 @@ from .where import (
 )
 
 if t.TYPE_CHECKING:
-    from ..adapter.call_paths import CallPaths
     from .field import Field
     from .operators import Syntax
+    from .paths import Paths
     from .where import Term
 
 MAX_DEPTH: t.Final = 20
@@ -53,7 +53,7 @@ DIRECTIONS = {"1": False, "-1": True, 1: False, -1: True}
 _Raw: t.TypeAlias = Mapping[str, t.Any]
 
 
-def resolve(query: _Raw, syntax: Syntax, paths: CallPaths) -> ResolvedQuery:
+def resolve(query: _Raw, syntax: Syntax, paths: Paths) -> ResolvedQuery:
     """Parse a query, look up its fields, and cast its values.
 
     :param query: The nested mapping of ``params.query``.
@@ -84,7 +84,7 @@ class _Conditions:
     """Parses conditions at any depth, and takes their values apart."""
 
     syntax: Syntax
-    paths: CallPaths
+    paths: Paths
     values: list[t.Any]
 
     def all_of(
@@ -240,7 +240,7 @@ def _count(name: str, value: t.Any) -> int | None:
     raise refused(name, problems.NO_COUNT)
 
 
-def _sort(paths: CallPaths, value: t.Any) -> tuple[tuple[Field | SortPath, bool], ...]:
+def _sort(paths: Paths, value: t.Any) -> tuple[tuple[Field | SortPath, bool], ...]:
     """Return the order."""
     if value is None:
         return ()
@@ -252,7 +252,7 @@ def _sort(paths: CallPaths, value: t.Any) -> tuple[tuple[Field | SortPath, bool]
     return tuple([(e, way) for name, way in ways for e in _sorted_by(paths, name)])
 
 
-def _sorted_by(paths: CallPaths, name: str) -> Sequence[Field | SortPath]:
+def _sorted_by(paths: Paths, name: str) -> Sequence[Field | SortPath]:
     first, dot, rest = name.partition(".")
 
     if not dot:

@@ -10,8 +10,8 @@ from collections import defaultdict
 from ..authentication.access import admit
 from ..authentication.strategies import ACCESS_TOKEN
 from ..errors import RecordsError, Unavailable
+from ..extension import current_records
 from ..service.context import Params
-from ..service.globals import current_records
 from .closing import LOAD_ANEW
 
 if t.TYPE_CHECKING:

@@ -9,15 +9,26 @@ from flask import current_app, g, has_app_context, request
 from werkzeug.local import LocalProxy
 
 if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from flask import Request
 
-    from ..extension import FlaskRecords
+    from . import Service
     from .context import HookContext
 
 NO_CALL = """\
 No call of a service is in progress, and this request has not made one. Use \
 'current_call' in hooks, in services and in the 'after_request' functions of a service.\
 """
+
+
+class Records(t.Protocol):
+    """The extension, as far as services need it."""
+
+    @property
+    def services(self) -> Mapping[str, Service]:
+        """The services by path."""
+
 
 call_stack: ContextVar[HookContext | None] = ContextVar("records_call", default=None)
 """The context of the innermost call in progress."""
@@ -38,9 +49,9 @@ def current_request() -> Request:
     return t.cast("Request", request._get_current_object())  # type: ignore[attr-defined]  # a proxy has it
 
 
-def _current_records() -> FlaskRecords:
+def _current_records() -> Records:
     try:
-        return t.cast("FlaskRecords", current_app.extensions["records"])
+        return t.cast("Records", current_app.extensions["records"])
     except KeyError:
         raise RuntimeError(
             "The current Flask app has no FlaskRecords. Did you forget to call"
@@ -60,7 +71,7 @@ def _current_call() -> HookContext:
     return context
 
 
-current_records: FlaskRecords = LocalProxy(_current_records)  # type: ignore[assignment]
+current_records: Records = LocalProxy(_current_records)  # type: ignore[assignment]
 """The extension of the current application."""
 
 current_call: HookContext = LocalProxy(_current_call)  # type: ignore[assignment]

@@ -1,0 +1,36 @@
+"""The extension of the current application, as far as logins need it."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..service import globals
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..http.error_handler import ErrorHandler
+    from ..signals import OrderedSignal
+    from .limits import Limits
+    from .service import AuthenticationService
+
+
+class Records(globals.Records, t.Protocol):
+    """The extension, with its authentication services."""
+
+    limits: Limits | None
+    errors: ErrorHandler
+
+    @property
+    def before(self) -> OrderedSignal:
+        """The hooks of all services that run before the method."""
+
+    @property
+    def authentications(self) -> Mapping[str, AuthenticationService]:
+        """The authentication services by path."""
+
+    def authentication(self, path: str | None = None) -> AuthenticationService:
+        """Return the authentication service at a path, by default the first."""
+
+
+current_records = t.cast("Records", globals.current_records)
