@@ -133,12 +133,12 @@ class Realtime:
         server = _server()
         return server is not None and server.is_listened_to
 
-    def turn(self) -> AbstractContextManager[None]:
+    def reserve(self) -> AbstractContextManager[None]:
         """Return what keeps the place of a transaction's events, from before its commit
         until they are delivered.
         """
         server = _server()
-        return nullcontext() if server is None else server.log.turn()
+        return nullcontext() if server is None else server.log.reserve()
 
     def deliver(self, events: Sequence[Event]) -> None:
         """Send events to the connections that get them."""

@@ -21,13 +21,13 @@ load anew.
 MAX_ENTRIES: t.Final = 10_000
 """The number of entries that a log keeps."""
 
-PATIENCE: t.Final = 5
+COMMIT_TIMEOUT: t.Final = 5
 """The seconds that entries wait for an earlier commit."""
 
 
 @dataclass(eq=False, slots=True)
-class Turn:
-    """The place of a transaction in the log."""
+class Reservation:
+    """The reserved place of one transaction in the log."""
 
     began: float = field(default_factory=time.monotonic)
     """The time at which it began."""
@@ -49,26 +49,26 @@ class Log:
     """
 
     def __init__(self) -> None:
-        self._turns: deque[Turn] = deque()
+        self._reservations: deque[Reservation] = deque()
         self._current = threading.local()
         self._state = threading.Lock()
         self._writing = threading.Lock()
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
+    def reserve(self) -> Iterator[None]:
         """Keep the place of a transaction, from before its commit until its entries are
         appended, or until the end of the block.
         """
         # A record that two transactions write is locked until the first has committed,
-        # so that the second one's turn is later.
-        turn, outer = self._begin(), self._turn
-        self._current.turn = turn
+        # so that the second one's place is later.
+        reservation, outer = self._begin(), self._reservation
+        self._current.reservation = reservation
 
         try:
             yield
         finally:
-            self._current.turn = outer
-            self._end(turn)
+            self._current.reservation = outer
+            self._end(reservation)
 
     def append(self, entries: Sequence[bytes], *, is_last: bool = True) -> None:
         """Append entries at the place of the transaction that this thread has just
@@ -77,15 +77,15 @@ class Log:
         :param entries: JSON objects.
         :param is_last: ``False`` if more of the transaction may follow.
         """
-        turn = self._turn
+        reservation = self._reservation
 
-        if turn is None or turn.is_over:
-            turn, is_last = self._begin(), True
+        if reservation is None or reservation.is_over:
+            reservation, is_last = self._begin(), True
 
-        turn.entries += entries
+        reservation.entries += entries
 
         if is_last:
-            self._end(turn)
+            self._end(reservation)
 
     def start(self) -> None:
         """Begin to read: what is appended from now on."""
@@ -102,28 +102,28 @@ class Log:
         raise NotImplementedError
 
     @property
-    def _turn(self) -> Turn | None:
-        return getattr(self._current, "turn", None)
+    def _reservation(self) -> Reservation | None:
+        return getattr(self._current, "reservation", None)
 
-    def _begin(self) -> Turn:
-        turn = Turn()
+    def _begin(self) -> Reservation:
+        reservation = Reservation()
 
         with self._state:
-            self._turns.append(turn)
+            self._reservations.append(reservation)
 
-        return turn
+        return reservation
 
-    def _end(self, turn: Turn) -> None:
+    def _end(self, reservation: Reservation) -> None:
         with self._state:
-            if turn.is_over:
+            if reservation.is_over:
                 return
 
-            if turn.is_passed and turn.entries:
+            if reservation.is_passed and reservation.entries:
                 # Later events of the same records may have been sent.
-                turn.entries = [LOST]
-                self._turns.append(turn)
+                reservation.entries = [LOST]
+                self._reservations.append(reservation)
 
-            turn.is_over = True
+            reservation.is_over = True
 
         with self._writing:
             if ready := self._take():
@@ -134,15 +134,17 @@ class Log:
         entries: list[bytes] = []
 
         with self._state:
-            while self._turns:
-                turn = self._turns[0]
-                turn.is_passed = time.monotonic() > turn.began + PATIENCE
+            while self._reservations:
+                reservation = self._reservations[0]
+                reservation.is_passed = (
+                    time.monotonic() > reservation.began + COMMIT_TIMEOUT
+                )
 
-                if not turn.is_over and not turn.is_passed:
+                if not reservation.is_over and not reservation.is_passed:
                     break
 
-                self._turns.popleft()
-                entries += turn.entries
+                self._reservations.popleft()
+                entries += first.entries
 
         return entries
 

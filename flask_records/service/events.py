@@ -57,7 +57,7 @@ class EventTransport(t.Protocol):
     def is_listened_to(self) -> bool:
         """Return whether there may be listeners. If not, no event is delivered."""
 
-    def turn(self) -> AbstractContextManager[None]:
+    def reserve(self) -> AbstractContextManager[None]:
         """Return what keeps the place of a transaction's events, from before its commit
         until they are delivered.
         """
@@ -144,7 +144,7 @@ class EventSender:
 
         if transaction := Transaction.current_or_none():
             for transport in self._transports.listening():
-                transaction.hold(f"events {id(transport)}", transport.turn())
+                transaction.hold(f"events {id(transport)}", transport.reserve())
 
         events = [Event(service, name, record, context) for record in shown]
         Transaction.collect(self._transports.deliver, (self, events))

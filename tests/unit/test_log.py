@@ -39,7 +39,7 @@ class Transaction:
         self._running.result()
 
     def _run(self):
-        with self._log.turn():
+        with self._log.reserve():
             self._has_begun.set()
             assert self._may_end.wait(30)
 
@@ -47,7 +47,7 @@ class Transaction:
                 self._log.append(self._entries)
 
 
-def test_entries_are_in_the_order_of_their_turns(log, threads):
+def test_entries_are_in_the_order_of_their_reservations(log, threads):
     first, second, third = [Transaction(log, threads) for _ in range(3)]
 
     third.end(b"3")
@@ -70,7 +70,7 @@ def test_transaction_that_is_rolled_back_lets_others_go_on(log, threads):
 
 def test_commit_that_takes_too_long_is_passed(log, threads, monkeypatch):
     """Its entries may be older than those that were sent."""
-    monkeypatch.setattr(module, "PATIENCE", -1)
+    monkeypatch.setattr(module, "COMMIT_TIMEOUT", -1)
     first, second, third = [Transaction(log, threads) for _ in range(3)]
 
     third.end(b"3")

@@ -9,10 +9,8 @@ import typing as t
 from urllib.parse import parse_qs
 
 from ..connections import BURST
+from .admission import INVALID_SESSION, Refusal, refuse, respond
 from .environ import paths_of
-from .gate import INVALID_SESSION, Refusal, refuse, respond
-from .hub import Hub
-from .outlets import outlet_for, PollQueue, ServerOutlet
 from .protocol import (
     CLOSE,
     decode,
@@ -23,8 +21,10 @@ from .protocol import (
     PROTOCOLS,
     UPGRADE,
 )
+from .senders import PollQueue, sender_for, ServerSender
 from .server_options import limit_messages, workers_of
 from .session import JOIN_TIMEOUT, LARGE, Session
+from .worker import Worker
 from .wsgi_requests import read_body, Requests
 
 if t.TYPE_CHECKING:
@@ -33,8 +33,8 @@ if t.TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
     from ..server import Server
-    from .gate import Headers, Place, Receive, Send
-    from .outlets import Outlet
+    from .admission import Headers, Receive, Send, Slot
+    from .senders import Sender
 
     Scope: t.TypeAlias = Mapping[str, t.Any]
 
@@ -63,11 +63,11 @@ class Application:
     """
 
     def __init__(self, server: Server, threads: int) -> None:
-        self.hub = Hub(server, threads)
+        self.worker = Worker(server, threads)
         """Holds the connections."""
-        self._gate = self.hub.gate
+        self._admission = self.worker.admission
         self._settings = server.settings
-        self._requests = Requests(self.hub, threads)
+        self._requests = Requests(self.worker, threads)
         self._is_used = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,7 +75,7 @@ class Application:
         if not self._is_used:
             # The module may have the application for WSGI servers as well.
             self._is_used = True
-            self.hub.begin()
+            self.worker.begin()
 
         if scope["type"] == "lifespan":
             await self._live(receive, send)
@@ -107,7 +107,7 @@ class Application:
 
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        await self.hub.stop()
+        await self.worker.stop()
         self._requests.shutdown()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -117,8 +117,8 @@ class Application:
         has_websockets = allowed is None or "websocket" in allowed
         return {
             "upgrades": ["websocket"] if may_upgrade and has_websockets else [],
-            "pingTimeout": int(self.hub.ping_timeout * 1000),
-            "pingInterval": int(self.hub.ping_interval * 1000),
+            "pingTimeout": int(self.worker.ping_timeout * 1000),
+            "pingInterval": int(self.worker.ping_interval * 1000),
             "maxPayload": self._settings.max_payload,
         }
 
@@ -126,17 +126,21 @@ class Application:
 
     async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a WebSocket until it is closed."""
-        environ, query, gate = self._gate.environ(scope), _query_of(scope), self._gate
-        refusal = gate.check_origin(environ) or gate.check(query, "websocket")
-        previous = self.hub.sessions.get(query.get("sid", ""))
+        environ, query, admission = (
+            self._admission.environ(scope),
+            _query_of(scope),
+            self._admission,
+        )
+        refusal = admission.check_origin(environ) or admission.check(query, "websocket")
+        previous = self.worker.sessions.get(query.get("sid", ""))
 
         if refusal is None and "sid" in query and not _polls(previous):
             refusal = INVALID_SESSION
 
-        place = refusal or gate.enter(environ)
+        slot = refusal or admission.admit(environ)
 
-        if isinstance(place, Refusal):
-            await refuse(scope, send, place)
+        if isinstance(slot, Refusal):
+            await refuse(scope, send, slot)
             return
 
         limit_messages(send, self._settings.max_payload)
@@ -148,16 +152,16 @@ class Application:
             is_ended = True
             task.cancel()
 
-        session = outlet = None
+        session = sender = None
 
         try:
             await send({"type": "websocket.accept"})
-            outlet = outlet_for(scope, send, end)
+            sender = sender_for(scope, send, end)
 
             if previous is None:
-                session = self._begin(environ, query, place, outlet)
+                session = self._begin(environ, query, slot, sender)
             else:
-                session = await _upgraded(previous, receive, outlet, place)
+                session = await _upgraded(previous, receive, sender, slot)
 
             while session is not None and (message := await receive())["type"] == (
                 "websocket.receive"
@@ -165,13 +169,13 @@ class Application:
                 await session.receive_text(message.get("text"))
         except asyncio.CancelledError:
             # The server may cancel it, too.
-            if not is_ended or not isinstance(outlet, ServerOutlet):
+            if not is_ended or not isinstance(sender, ServerSender):
                 raise
 
-            await outlet.finish()
+            await sender.finish()
         finally:
             if session is None:
-                place.leave()
+                slot.free()
             else:
                 session.leave()
 
@@ -179,24 +183,28 @@ class Application:
         self,
         environ: WSGIEnvironment,
         query: Mapping[str, str],
-        place: Place,
-        outlet: Outlet,
+        slot: Slot,
+        sender: Sender,
     ) -> Session:
-        session = Session(self.hub, PROTOCOLS[query["EIO"]], environ, place, outlet)
-        session.begin(self._welcome(may_upgrade=isinstance(outlet, PollQueue)))
+        session = Session(self.worker, PROTOCOLS[query["EIO"]], environ, slot, sender)
+        session.begin(self._welcome(may_upgrade=isinstance(sender, PollQueue)))
         return session
 
     # Polling
 
     async def _serve_polling(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of a client that polls."""
-        environ, query, gate = self._gate.environ(scope), _query_of(scope), self._gate
+        environ, query, admission = (
+            self._admission.environ(scope),
+            _query_of(scope),
+            self._admission,
+        )
         method: str = scope["method"]
-        refusal = gate.check_origin(environ)
+        refusal = admission.check_origin(environ)
         headers = () if refusal else _cors_headers(environ, method)
 
         if refusal is None and method != "OPTIONS":
-            refusal = gate.check(query, "polling")
+            refusal = admission.check(query, "polling")
 
         body: bytes | Refusal
 
@@ -207,7 +215,7 @@ class Application:
         elif method == "GET" and "sid" not in query:
             body = self._begin_polling(environ, query)
         elif method in ("GET", "POST"):
-            session = self.hub.sessions.get(query.get("sid", ""))
+            session = self.worker.sessions.get(query.get("sid", ""))
             body = await self._go_on(session, method, receive)
         else:
             body = Refusal(405, "Method not allowed.")
@@ -218,13 +226,13 @@ class Application:
         self, environ: WSGIEnvironment, query: Mapping[str, str]
     ) -> bytes | Refusal:
         """Begin a session, and return its first packet."""
-        place = self._gate.enter(environ)
+        slot = self._admission.admit(environ)
 
-        if isinstance(place, Refusal):
-            return place
+        if isinstance(slot, Refusal):
+            return slot
 
         queue = PollQueue()
-        session = self._begin(environ, query, place, queue)
+        session = self._begin(environ, query, slot, queue)
         return session.protocol.join(queue.take())
 
     async def _go_on(
@@ -234,7 +242,7 @@ class Application:
         if session is None:
             return INVALID_SESSION
 
-        queue = session.outlet
+        queue = session.sender
 
         if not isinstance(queue, PollQueue):
             return Refusal(400, "The session has a WebSocket.")
@@ -286,17 +294,17 @@ class Application:
 
 
 def _polls(session: Session | None) -> bool:
-    return session is not None and isinstance(session.outlet, PollQueue)
+    return session is not None and isinstance(session.sender, PollQueue)
 
 
 async def _upgraded(
-    session: Session, receive: Receive, outlet: Outlet, place: Place
+    session: Session, receive: Receive, sender: Sender, slot: Slot
 ) -> Session | None:
     """Return a session whose client has confirmed that a WebSocket replaces polling,
     or ``None``.
     """
     is_probe = await _next_text(receive, JOIN_TIMEOUT) == PROBE.text
-    queue = session.outlet
+    queue = session.sender
 
     # Another one may have replaced it, or be about to.
     if not is_probe or not isinstance(queue, PollQueue) or queue.patience is not None:
@@ -306,7 +314,7 @@ async def _upgraded(
     # before it gets the answer to its probe.
     queue.send(NOOP)
     queue.patience = UPGRADE_PAUSE
-    outlet.send(PROBE_ANSWER)
+    sender.send(PROBE_ANSWER)
 
     try:
         text = await _next_text(receive, UPGRADE_TIMEOUT)
@@ -316,10 +324,10 @@ async def _upgraded(
     if text != UPGRADE.text or not session.is_open:
         return None
 
-    session.attach(outlet, place)
+    session.attach(sender, slot)
 
     for packet in queue.take():
-        outlet.send(packet)
+        sender.send(packet)
 
     return session
 

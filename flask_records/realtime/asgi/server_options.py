@@ -6,7 +6,7 @@ import typing as t
 from operator import attrgetter
 
 if t.TYPE_CHECKING:
-    from .gate import Send
+    from .admission import Send
 
 LIMITS: t.Final = (
     # gunicorn, and uvicorn with websockets

@@ -40,17 +40,17 @@ if t.TYPE_CHECKING:
 
     from ...typing import Record
     from ..connections import Connection
-    from .gate import Place
-    from .hub import Hub
-    from .outlets import Outlet
+    from .admission import Slot
     from .protocol import Modern
+    from .senders import Sender
+    from .worker import Worker
 
     T = t.TypeVar("T")
     Job: t.TypeAlias = Callable[[], Awaitable[None]]
 
 JOIN_TIMEOUT: t.Final = 5
 """The seconds that a client has to connect to Socket.IO, to begin an upgrade, and to
-log in where places are scarce.
+log in where slots are scarce.
 """
 
 MAX_WAITING: t.Final = 32
@@ -78,22 +78,22 @@ class Session:
 
     :param protocol: The protocol that the client speaks.
     :param environ: The first request, without a body.
-    :param place: The place in the gate, which is free after the end.
+    :param slot: The slot in the admission, which is free after the end.
     """
 
     def __init__(
         self,
-        hub: Hub,
+        worker: Worker,
         protocol: type[Modern],
         environ: WSGIEnvironment,
-        place: Place,
-        outlet: Outlet,
+        slot: Slot,
+        sender: Sender,
     ) -> None:
         self.id = secrets.token_urlsafe(15)
         """The id that the client shows."""
         self.connection_id: str | None = None
         """The id of the connection, once the client asks for one."""
-        self.outlet = outlet
+        self.sender = sender
         """The way of packets to the client."""
         self.protocol = protocol
         """The protocol that the client speaks."""
@@ -102,10 +102,10 @@ class Session:
         self._began = time.monotonic()
         self.deadline = self._began + JOIN_TIMEOUT
         """The time of the next check."""
-        self._hub = hub
-        self._server = hub.server
+        self._worker = worker
+        self._server = worker.server
         self._environ = environ
-        self._place = place
+        self._slot = slot
         self._jobs: deque[Job] = deque()
         self._room: asyncio.Event | None = None
         self._drops_calls = self._is_working = self._is_pinged = False
@@ -116,14 +116,14 @@ class Session:
         the answers to which it takes.
         """
         is_read = self._room is None or self._room.is_set()
-        return not is_read and self.outlet.unsent <= self._hub.max_unsent
+        return not is_read and self.sender.unsent <= self._worker.max_unsent
 
     def begin(self, welcome: Record) -> None:
         """Send the first packet.
 
         :param welcome: Its data.
         """
-        self._hub.sessions[self.id] = self
+        self._worker.sessions[self.id] = self
         self._offer(packets.opening({"sid": self.id, **welcome}))
 
         if self.protocol.is_joined_at_once:
@@ -131,7 +131,7 @@ class Session:
 
     def send_event(self, packet: Packet) -> None:
         """Send an event. A client that leaves too much unread is disconnected."""
-        if not self.outlet.offer(packet, self._hub.max_unsent):
+        if not self.sender.offer(packet, self._worker.max_unsent):
             self.end(*LATE_READER)
 
     def receive(self, type: str, data: str) -> None:
@@ -193,12 +193,12 @@ class Session:
             self.end(*NOT_JOINED)
         elif is_pinged and not self._is_pinged:
             self._is_pinged = True
-            self.deadline = now + self._hub.ping_timeout
+            self.deadline = now + self._worker.ping_timeout
             self._offer(packets.PING)
         elif is_pinged and self.is_busy:
             # The pong may be behind the calls that are being answered.
             self._is_pinged = False
-            pause = self._hub.ping_interval - self._hub.ping_timeout
+            pause = self._worker.ping_interval - self._worker.ping_timeout
             self.deadline = now + max(0, pause)
         else:
             self.end()
@@ -218,10 +218,10 @@ class Session:
         self.end(*NO_PLACE)
         return True
 
-    def attach(self, outlet: Outlet, place: Place) -> None:
+    def attach(self, sender: Sender, slot: Slot) -> None:
         """Let a WebSocket replace polling."""
-        self._place.leave()
-        self.outlet, self._place = outlet, place
+        self._slot.free()
+        self.sender, self._slot = sender, slot
 
     def disconnect(self, packet: Packet) -> None:
         """Disconnect the client from Socket.IO, and let it hang up.
@@ -246,9 +246,9 @@ class Session:
         self._drops_calls = True
 
         if code is None:
-            self.outlet.hang_up()
+            self.sender.hang_up()
         else:
-            self.outlet.close(code, reason)
+            self.sender.close(code, reason)
 
         self._close()
 
@@ -257,7 +257,7 @@ class Session:
         Nothing happens if the session has ended.
         """
         if self.is_open:
-            self.outlet.hang_up()
+            self.sender.hang_up()
             self._close()
 
     async def wait_for_room(self, *, is_large: bool = False) -> None:
@@ -275,26 +275,26 @@ class Session:
 
     def _close(self) -> None:
         self.is_open = False
-        self._hub.sessions.pop(self.id, None)
+        self._worker.sessions.pop(self.id, None)
         self._leave()
         self._make_room()
 
         if not self._is_working:
-            self._place.leave()
+            self._slot.free()
 
     def _offer(self, packet: Packet) -> None:
         """Send a packet that answers no call, unless the client leaves too much unread,
         which ends the session.
         """
-        if self.is_open and not self.outlet.offer(packet, self._hub.max_unsent):
+        if self.is_open and not self.sender.offer(packet, self._worker.max_unsent):
             self.end(*LATE_READER)
 
     def _expect_life(self) -> None:
         """Give a client that has joined the time until its next sign of life."""
-        seconds = self._hub.ping_interval
+        seconds = self._worker.ping_interval
 
         if not self.protocol.is_pinged:
-            seconds += self._hub.ping_timeout
+            seconds += self._worker.ping_timeout
 
         self._is_pinged = False
         self.deadline = time.monotonic() + seconds
@@ -329,7 +329,7 @@ class Session:
 
         if id is not None:
             self.deadline = time.monotonic() + JOIN_TIMEOUT
-            self._hub.joined.pop(id, None)
+            self._worker.joined.pop(id, None)
             self._add(partial(self._disconnect, id))
 
     def _add(self, job: Job) -> None:
@@ -338,7 +338,7 @@ class Session:
 
         if not self._is_working:
             self._is_working = True
-            self._hub.start(self._work())
+            self._worker.start(self._work())
 
     def _make_room(self) -> None:
         if self._room is not None:
@@ -353,7 +353,7 @@ class Session:
         self._is_working = False
 
         if not self.is_open:
-            self._place.leave()
+            self._slot.free()
 
     async def _run(self, function: Callable[[], T]) -> T | None:
         """Run a function in a thread, as in the first request. ``None`` if it fails."""
@@ -362,7 +362,7 @@ class Session:
             with self._server.app.request_context({**self._environ}):
                 return function()
 
-        return await self._hub.call(run)
+        return await self._worker.call(run)
 
     async def _connect(self, id: str) -> None:
         await self._run(partial(self._admit, id))
@@ -370,7 +370,7 @@ class Session:
 
     def _admit(self, id: str) -> None:
         """Connect the client, or let it try again with other credentials."""
-        post = self._hub.post
+        post = self._worker.post
 
         try:
             self._server.connect(id, request.headers, partial(post, self._accept, id))
@@ -389,7 +389,7 @@ class Session:
         # It may have disconnected, and asked for another connection.
         if id == self.connection_id:
             self._offer(self.protocol.joined(id))
-            self._hub.joined[id] = self
+            self._worker.joined[id] = self
 
     def _refuse(self, id: str, error: Record) -> None:
         if id == self.connection_id:
@@ -401,7 +401,7 @@ class Session:
 
     async def _answer(self, id: str, message: ClientMessage) -> None:
         """Make a call, once the client has read most of its answers."""
-        while self.is_open and self.outlet.unsent > self._hub.max_unsent:
+        while self.is_open and self.sender.unsent > self._worker.max_unsent:
             await asyncio.sleep(UNREAD_PAUSE)
 
         connection = self._server.connections.get(id)
@@ -415,7 +415,7 @@ class Session:
         packet = await self._run(partial(self._call, connection, message))
 
         if packet is not None and self.is_open:
-            self.outlet.send(packet)
+            self.sender.send(packet)
 
         # It may have been a login.
         if message.data[0] == "create":

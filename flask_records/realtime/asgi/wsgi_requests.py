@@ -13,8 +13,8 @@ from wsgiref.util import is_hop_by_hop
 
 from werkzeug.wsgi import LimitedStream
 
+from .admission import Refusal, respond
 from .environ import environ_of
-from .gate import Refusal, respond
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,8 +22,8 @@ if t.TYPE_CHECKING:
 
     from _typeshed.wsgi import InputStream, WSGIApplication, WSGIEnvironment
 
-    from .gate import Receive, Send
-    from .hub import Hub
+    from .admission import Receive, Send
+    from .worker import Worker
 
     Headers: t.TypeAlias = "list[tuple[str, str]]"
     ErrorInfo: t.TypeAlias = "tuple[type, BaseException, TracebackType | None]"
@@ -106,10 +106,10 @@ class Requests:
     :param threads: The maximum number of threads.
     """
 
-    def __init__(self, hub: Hub, threads: int) -> None:
+    def __init__(self, worker: Worker, threads: int) -> None:
         self.number = 0
         """The number of requests that run or wait for a thread."""
-        self._hub = hub
+        self._worker = worker
         self._limit = threads + MAX_WAITING
         self._pool = futures.ThreadPoolExecutor(threads, "records-request")
 
@@ -131,13 +131,13 @@ class Requests:
                 return
 
             self.number += 1
-            self._hub.running += 1
+            self._worker.running += 1
 
             try:
                 await self._answer(environ_of(scope, body), receive, send)
             finally:
                 self.number -= 1
-                self._hub.finish()
+                self._worker.finish()
 
     def shutdown(self) -> None:
         """Answer no more requests."""
@@ -146,12 +146,12 @@ class Requests:
     @property
     def _max_size(self) -> int:
         """The maximum size of a body."""
-        limit: int | None = self._hub.server.app.config["MAX_CONTENT_LENGTH"]
+        limit: int | None = self._worker.server.app.config["MAX_CONTENT_LENGTH"]
 
         if limit is None:
             return MAX_UNLIMITED
 
-        return max(limit, self._hub.server.records.max_form_size)
+        return max(limit, self._worker.server.records.max_form_size)
 
     async def _read(
         self, scope: Mapping[str, t.Any], receive: Receive, file: t.IO[bytes]
@@ -182,7 +182,7 @@ class Requests:
 
         try:
             await loop.run_in_executor(
-                self._pool, run, exchange.answer, self._hub.server.app, environ
+                self._pool, run, exchange.answer, self._worker.server.app, environ
             )
             await exchange.finish()
         finally:

@@ -6,6 +6,6 @@ import pytest
 @pytest.fixture(autouse=True)
 def quick_checks(monkeypatch):
     """The heart of a server beats faster than for people."""
-    from flask_records.realtime.asgi import hub
+    from flask_records.realtime.asgi import worker
 
-    monkeypatch.setattr(hub, "CHECK_INTERVAL", 0.05)
+    monkeypatch.setattr(worker, "CHECK_INTERVAL", 0.05)

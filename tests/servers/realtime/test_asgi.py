@@ -15,7 +15,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records.realtime import Realtime, server
 from flask_records.realtime.asgi import application
-from flask_records.realtime.asgi.outlets import ServerOutlet
+from flask_records.realtime.asgi.senders import ServerSender
 from flask_records.realtime.connections import BURST
 
 from ...authentication import ANN
@@ -31,10 +31,10 @@ def way(request, monkeypatch):
     """The way of packets to clients: some servers show their sockets."""
     if request.param == "server":
 
-        def outlet_for(scope, send, end):
-            return ServerOutlet(send, end)
+        def sender_for(scope, send, end):
+            return ServerSender(send, end)
 
-        monkeypatch.setattr(application, "outlet_for", outlet_for)
+        monkeypatch.setattr(application, "sender_for", sender_for)
 
 
 @pytest.fixture

@@ -310,8 +310,8 @@ def test_requests_that_find_no_room_are_refused(monkeypatch):
         text = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
         # There are 8 threads.
         opened = [raw(connection, text) for _ in range(10)]
-        hub = flask.extensions["records_realtime"].transport
-        wait_until(lambda: hub.running == 10, 30)
+        worker = flask.extensions["records_realtime"].transport
+        wait_until(lambda: worker.running == 10, 30)
         response, body = fetch(connection)
         may_go_on.set()
         lines = [each.recv(15) for each in opened]

@@ -1,4 +1,4 @@
-"""The ways of packets to one client, none of which waits for the client."""
+"""Senders of packets to one client, none of which waits for the client."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..closing import LINGER
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .gate import Send
+    from .admission import Send
     from .protocol import Packet
 
 
-class Outlet(ABC):
+class Sender(ABC):
     """Sends packets to one client."""
 
     unsent = 0
@@ -54,7 +54,7 @@ class Outlet(ABC):
         """Add a packet to those that are unsent."""
 
 
-class SocketOutlet(Outlet):
+class SocketSender(Sender):
     """Writes frames to the socket of the server. They are encoded once for all clients
     and never compressed.
     """
@@ -104,7 +104,7 @@ class SocketOutlet(Outlet):
                 await self._send(_closing(code, reason))
 
 
-class ServerOutlet(Outlet):
+class ServerSender(Sender):
     """Sends texts by a server that shows no socket, in a task.
 
     :param end: Ends the task that serves the client.
@@ -146,7 +146,7 @@ class ServerOutlet(Outlet):
             await self._send(packet)
 
 
-class PollQueue(Outlet):
+class PollQueue(Sender):
     """Keeps packets until the client polls."""
 
     def __init__(self) -> None:
@@ -205,10 +205,10 @@ class PollQueue(Outlet):
             self._news.set_result(None)
 
 
-def outlet_for(
+def sender_for(
     scope: Mapping[str, t.Any], send: Send, end: Callable[[], object]
-) -> Outlet:
-    """Return the outlet of a WebSocket that is open.
+) -> Sender:
+    """Return the sender of a WebSocket that is open.
 
     A server that passes a method of its protocol shows the socket. This saves half of
     the time of an event, tells how much is unsent, and closes sockets whose clients do
@@ -223,9 +223,9 @@ def outlet_for(
         hasattr(transport, name)
         for name in ("abort", "get_write_buffer_size", "is_closing", "write")
     ):
-        return SocketOutlet(t.cast(asyncio.Transport, transport), send)
+        return SocketSender(t.cast(asyncio.Transport, transport), send)
 
-    return ServerOutlet(send, end)
+    return ServerSender(send, end)
 
 
 def _closing(code: int, reason: str) -> dict[str, t.Any]:

@@ -1,4 +1,4 @@
-"""The sessions of one worker, its event loop, and its threads."""
+"""One worker process: its sessions of clients, its event loop, and its threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from ..closing import DISCONNECTED, STOPPED
 from . import protocol as packets
-from .gate import Gate
+from .admission import Admission
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -31,20 +31,20 @@ logger = logging.getLogger(__package__)
 CHECK_INTERVAL: t.Final = 1
 """The seconds between two checks of the sessions."""
 
-TURN: t.Final = 50
+MAX_BATCH: t.Final = 50
 """The number of events that are written before other things get their turn."""
 
-MAX_EVENTS: t.Final = 1000
+MAX_WAITING_EVENTS: t.Final = 1000
 """The number of events that wait to be written."""
 
-GIVE_WAY: t.Final = 20e-6
+PAUSE: t.Final = 20e-6
 """The seconds that let a call go on in its thread, before the next events."""
 
 STOP_TIMEOUT: t.Final = 5
 """The seconds that the end waits for calls and for receivers of the disconnections."""
 
 
-class Hub:
+class Worker:
     """Holds the sessions of one worker, and sends them events. Calls run in a pool of
     threads.
 
@@ -68,7 +68,7 @@ class Hub:
         self._answered = threading.Event()
         self.sessions: dict[str, Session] = {}
         """The sessions by id, the oldest first."""
-        self.gate = Gate(server.app, server.settings)
+        self.admission = Admission(server.app, server.settings)
         """Counts the connections."""
         self.joined: dict[str, Session] = {}
         """The sessions that get events, by the id of their connection."""
@@ -77,7 +77,7 @@ class Hub:
         self._tasks: set[asyncio.Task[None]] = set()
         self._calls = ThreadPoolExecutor(threads, "records-call")
         self._events: deque[tuple[Packet, Sequence[Connection]]] = deque()
-        self._room = threading.Semaphore(MAX_EVENTS)
+        self._room = threading.Semaphore(MAX_WAITING_EVENTS)
         self._position = 0
 
     # Any thread may call these methods.
@@ -187,7 +187,7 @@ class Hub:
 
         while self._events:
             packet, connections = self._events[0]
-            part = connections[self._position : self._position + TURN - number]
+            part = connections[self._position : self._position + MAX_BATCH - number]
 
             for connection in part:
                 session = self.joined.get(connection.id)
@@ -203,21 +203,21 @@ class Hub:
                 self._position = 0
                 self._room.release()
 
-            if number >= TURN:
+            if number >= MAX_BATCH:
                 if self.running:
                     # Only a thread that sleeps leaves Python's lock to those that wait.
                     # Calls would take as long as all events.
-                    time.sleep(GIVE_WAY)
+                    time.sleep(PAUSE)
 
                 self._loop.call_soon(self._send_some)
                 return
 
     async def _check(self) -> None:
-        """Let each session do what is due, and make room for clients in its place."""
+        """Let each session do what is due, and end some to make room for clients."""
         while True:
             await asyncio.sleep(CHECK_INTERVAL)
             now = time.monotonic()
-            needed, self.gate.refused = self.gate.refused, 0
+            needed, self.admission.refused = self.admission.refused, 0
 
             for session in list(self.sessions.values()):
                 try:

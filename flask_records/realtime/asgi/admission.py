@@ -1,4 +1,4 @@
-"""The first request of a session: accepted, or refused in words."""
+"""Admission of clients: a first request gets a slot, or a refusal in words."""
 
 from __future__ import annotations
 
@@ -78,17 +78,17 @@ TOO_MANY_OF_ADDRESS: t.Final = Refusal(
 )
 
 
-class Gate:
+class Admission:
     """Accepts connections, and counts them from the handshake to the end of their
     calls. It is used in the event loop only.
     """
 
     def __init__(self, app: Flask, settings: Settings) -> None:
         self.refused = 0
-        """The number of connections that have found no place since the last look."""
+        """The number of connections that have found no slot since the last look."""
         self._app = app
         self._settings = settings
-        self._places: set[Place] = set()
+        self._slots: set[Slot] = set()
         self._by_address: Counter[str] = Counter()
         self._logged: set[Refusal] = set()
 
@@ -158,30 +158,30 @@ class Gate:
 
         return None
 
-    def enter(self, environ: WSGIEnvironment) -> Place | Refusal:
-        """Return a place for a connection, or a refusal if there are too many."""
+    def admit(self, environ: WSGIEnvironment) -> Slot | Refusal:
+        """Return a slot for a connection, or a refusal if there are too many."""
         address = network_of(environ.get("REMOTE_ADDR") or "unknown")
 
         if self._by_address[address] >= self._settings.max_of_address:
             return self._logged_once(TOO_MANY_OF_ADDRESS)
 
-        if len(self._places) >= self._settings.max_connections:
+        if len(self._slots) >= self._settings.max_connections:
             self.refused += 1
             return TOO_MANY
 
-        place = Place(self, address)
-        self._places.add(place)
+        slot = Slot(self, address)
+        self._slots.add(slot)
         self._by_address[address] += 1
-        return place
+        return slot
 
-    def leave(self, place: Place) -> None:
-        """Free a place. Nothing happens if it is free."""
-        if place in self._places:
-            self._places.remove(place)
-            self._by_address[place.address] -= 1
+    def free(self, slot: Slot) -> None:
+        """Free a slot. Nothing happens if it is free."""
+        if slot in self._slots:
+            self._slots.remove(slot)
+            self._by_address[slot.address] -= 1
 
-            if not self._by_address[place.address]:
-                del self._by_address[place.address]
+            if not self._by_address[slot.address]:
+                del self._by_address[slot.address]
 
     def _logged_once(self, refusal: Refusal) -> Refusal:
         if refusal not in self._logged:
@@ -192,18 +192,18 @@ class Gate:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
-    """The place of one connection."""
+class Slot:
+    """One of the connections that a worker may have."""
 
-    gate: Gate
-    """The gate that counts it."""
+    admission: Admission
+    """The admission that counts it."""
 
     address: str
     """The address of the client."""
 
-    def leave(self) -> None:
-        """Free the place. Nothing happens if it is free."""
-        self.gate.leave(self)
+    def free(self) -> None:
+        """Free the slot. Nothing happens if it is free."""
+        self.admission.free(self)
 
 
 async def respond(
