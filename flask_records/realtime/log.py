@@ -135,12 +135,10 @@ class Log:
 
         with self._state:
             while self._reservations:
-                reservation = self._reservations[0]
-                reservation.is_passed = (
-                    time.monotonic() > reservation.began + COMMIT_TIMEOUT
-                )
+                first = self._reservations[0]
+                first.is_passed = time.monotonic() > first.began + COMMIT_TIMEOUT
 
-                if not reservation.is_over and not reservation.is_passed:
+                if not first.is_over and not first.is_passed:
                     break
 
                 self._reservations.popleft()
