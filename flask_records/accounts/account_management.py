@@ -8,6 +8,7 @@ from functools import partial
 from types import MappingProxyType
 
 from ..authentication.limits import count_account
+from ..authentication.records import current_records
 from ..authentication.refresh_tokens import CLAIM
 from ..errors import BadRequest, Conflict, Forbidden, NotAuthenticated
 from ..problems import EMPTY, NO_TEXT, Problem, TOO_LONG
@@ -117,7 +118,7 @@ class AccountManagement(Capabilities):
             {VERIFY: verify_lifetime, RESET: reset_lifetime},
         )
         self._prints = send is None
-        self._verified = verified
+        self._verified = authentication.verified = verified
         self._actions: Mapping[str, Action] = {
             "checkUnique": self._check_unique,
             "resendVerifySignup": partial(self._send, VERIFY),
@@ -239,13 +240,11 @@ class AccountManagement(Capabilities):
     def _verify(self, data: Record, params: Params) -> None:
         stored, user = self._tokens.find(VERIFY, data.get("value"))
         self._tokens.use(stored)
-        changes: Record = {} if self._verified is None else {self._verified: True}
 
-        if stored.address != user[self._field]:
-            changes[self._field] = stored.address
+        is_new = stored.address != user[self._field]
 
         try:
-            self._users.service.patch(user[self._users.id], changes)
+            self._prove(user, {self._field: stored.address} if is_new else {}, params)
         except Conflict as error:
             # Somebody else has registered with the address since.
             raise invalid_token() from error
@@ -255,14 +254,44 @@ class AccountManagement(Capabilities):
         stored, user = self._tokens.find(RESET, value.get("token"))
         password = self._checked(value, self._password)
         self._tokens.use(stored)
-        changes: Record = {self._password: password}
+        self._prove(user, {self._password: password}, params)
+        send_later(partial(self._tokens.notify, user))
 
-        # The token was sent to the address.
+    def _prove(self, user: Record, changes: Record, params: Params) -> None:
+        """Write the changes of a caller who has proven to own an address. If nobody has
+        before, a stranger may have made the user: logins at providers and sessions end,
+        but for a caller who is logged in as the user.
+
+        :param changes: The changes, with the address if it is a new one.
+        """
+        id = user[self._users.id]
+        is_proven = self._verified is not None and user.get(self._verified)
+        is_known = is_proven and self._field not in changes
+        is_kept = is_known or (self._is_caller(params) and params.user_id == id)
+        ending = [] if is_kept else self._services()
+
         if self._verified is not None:
             changes[self._verified] = True
 
-        self._users.service.patch(user[self._users.id], changes)
-        send_later(partial(self._tokens.notify, user))
+        for service in ending:
+            providers = service.settings.oauth.providers.values()
+            changes |= dict.fromkeys(provider.id_field for provider in providers)
+
+        self._users.service.patch(id, changes)
+
+        # In Redis, this is not undone.
+        for service in ending:
+            if service.token_store is not None:
+                service.revoke_user(id)
+
+    def _services(self) -> list[AuthenticationService]:
+        """Return all authentication services of the users."""
+        return [
+            service
+            for service in current_records.authentications.values()
+            if service.users_path in self._users.services
+            and self._users.has(service.users)
+        ]
 
     def _change_password(self, data: Record, params: Params) -> Record:
         value = _mapping(data.get("value"))
@@ -280,6 +309,10 @@ class AccountManagement(Capabilities):
         count_account(current_call.path, address)
         send_later(partial(self._mail_change, user[self._users.id], address))
 
+    def _is_caller(self, params: Params) -> bool:
+        is_own = params.authenticator is self._authentication
+        return is_own and params.user_id is not None
+
     def _caller(self, value: Record, field: str, params: Params) -> Record:
         """Return the record of the caller, who knows the password.
 
@@ -288,7 +321,7 @@ class AccountManagement(Capabilities):
         :raises Forbidden: The value names another user.
         :raises BadRequest: The password is wrong.
         """
-        if params.user_id is None or params.authenticator is not self._authentication:
+        if not self._is_caller(params):
             raise NotAuthenticated("Not authenticated")
 
         user = self._users.service._get(params.user_id)

@@ -241,8 +241,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         if claims and raw.get("sub", claims["sub"]) != claims["sub"]:
             raise InvalidResponse("The profile is of another user.")
 
-        email = {} if raw.get("email") else self._email(token)
-        return {**raw, **email, **claims}
+        return {**raw, **self._email(token, raw.get("email")), **claims}
 
     def _check_issuer(self, answered: str | None) -> None:
         """Refuse an answer of another provider before that gets the code: RFC 9207."""
@@ -310,8 +309,10 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         response.raise_for_status()
         return _object(response)
 
-    def _email(self, token: Record) -> Record:
-        """Return the verified primary email of a user, in a field for it."""
+    def _email(self, token: Record, public: t.Any) -> Record:
+        """Return the verified email of a user in claims: the public one, or else the
+        primary one. Return nothing if none is verified.
+        """
         if self.provider.emails_url is None:
             return {}
 
@@ -323,12 +324,10 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
 
         # The user may have allowed the profile alone.
         emails = response.json() if response.ok else []
-        primary = (
-            email["email"]
-            for email in emails
-            if email["primary"] is True and email["verified"] is True
-        )
-        return {"email": next(primary, None)}
+        verified = [each for each in emails if each["verified"] is True]
+        own = [each["email"] for each in verified if each["email"] == public]
+        own += [each["email"] for each in verified if each["primary"] is True]
+        return {"email": own[0], "email_verified": True} if own else {}
 
     def _get(self, url: str, token: Record) -> Response:
         headers = {"Accept": "application/json"}

@@ -149,6 +149,12 @@ class OAuthStrategy:
         if fields is not None:
             data = {k: v for k, v in data.items() if _is_kept(fields, k, v)}
 
+        is_proven = profile.email_verified and "email" in data
+
+        # An override may have set another address.
+        if user is None and is_proven and data["email"] == profile.email:
+            data |= {service.verified: True} if service.verified else {}
+
         if user is None:
             user = users.create(data)
         elif changes := {k: v for k, v in data.items() if user.get(k) != v}:
@@ -159,14 +165,18 @@ class OAuthStrategy:
     def _find(
         self, service: AuthenticationService, login: OAuthLogin, profile: Profile
     ) -> Record | None:
-        # The token may have been revoked while its user was at the provider.
-        if login.link is not None:
-            with explaining_refusals():
-                id = service.tokens.user_of(login.link)[service.id]
+        users = service.lookup
 
-            return service.users._get(id)
+        if login.link is None:
+            return users.find_by(login.provider.id_field, profile.id, lock=True)
 
-        return service.lookup.find_by(login.provider.id_field, profile.id)
+        # The token may have been revoked while its user was at the provider. Whoever
+        # proves the address of the user from now on waits, and ends this login, too.
+        with explaining_refusals():
+            user = users.lock(login.link["sub"])
+            service.tokens.user_of(login.link)
+
+        return user
 
 
 def _is_kept(fields: Fields, name: str, value: t.Any) -> bool:

@@ -7,6 +7,8 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from .users import ADDRESS_PART
+
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -15,7 +17,7 @@ if t.TYPE_CHECKING:
 ID = re.compile(r"[!-~](?:[ -~]{0,253}[!-~])?")
 """Visible characters of ASCII, which no database changes, and no font hides."""
 
-EMAIL = re.compile(r"[!-?A-~]{1,64}@[!-?A-~]{1,189}")
+EMAIL = re.compile(rf"(?=[!-~]+\Z){ADDRESS_PART}{{1,64}}@{ADDRESS_PART}{{1,189}}")
 """An email in ASCII: others may look like that of another user."""
 
 NAME = re.compile(r"(?!\s*\Z)[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]{1,255}")
@@ -37,13 +39,16 @@ class Profile:
     """The identifier of the user at the provider, which never changes."""
 
     email: str | None = None
-    """The email, if the provider has verified it."""
+    """The email, unless the provider states that it is not verified."""
 
     name: str | None = None
     """The name to show."""
 
     avatar: str | None = None
     """The URL of an image."""
+
+    email_verified: bool = field(default=False, compare=False)
+    """``True`` if the provider states that it has verified the email."""
 
     def __post_init__(self) -> None:
         if not ID.fullmatch(self.id):
@@ -62,10 +67,11 @@ def profile_of_claims(raw: Record) -> Profile:
     :raises ValueError: It has no usable identifier.
     """
     # Claims of OpenID, which have a `sub`, state it. Others have no field for it.
-    is_verified = raw.get("email_verified", "sub" not in raw) in (True, "true")
+    is_kept = raw.get("email_verified", "sub" not in raw) in (True, "true")
     return Profile(
         id=_id(raw.get("sub", raw.get("id"))),
-        email=raw.get("email") if is_verified else None,
+        email=raw.get("email") if is_kept else None,
+        email_verified=is_kept and "email_verified" in raw,
         name=_first(raw, "name", "display_name", "login", "username"),
         avatar=_first(raw, "picture", "avatar_url", "avatar"),
     )
@@ -88,6 +94,7 @@ def _profile_of_discord(raw: Record) -> Profile:
     return Profile(
         id=id,
         email=raw.get("email") if raw.get("verified") is True else None,
+        email_verified=raw.get("verified") is True,
         name=_first(raw, "global_name", "username"),
         avatar=image and f"https://cdn.discordapp.com/avatars/{id}/{image}.png",
     )
@@ -162,7 +169,6 @@ KNOWN: dict[str, Provider] = {
         Provider(
             "github",
             scope="read:user user:email",
-            # Only an email that was verified there can be the public one.
             authorize_url="https://github.com/login/oauth/authorize",
             access_url="https://github.com/login/oauth/access_token",
             profile_url="https://api.github.com/user",

@@ -124,6 +124,10 @@ class AuthenticationService(Capabilities):
         """The field of a user with the password hash."""
         self.custom_hashing = custom_hashing
         """``True`` if the application hashes passwords itself."""
+        self.verified: str | None = None
+        """The field of a user that is ``True`` for a confirmed address, if there is
+        one: :class:`.AccountManagement` names it.
+        """
 
         if hasher is not None and not callable(hasher):
             raise TypeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ..errors import BadRequest, NotAuthenticated, NotFound
@@ -19,6 +20,14 @@ if t.TYPE_CHECKING:
 
 MAX_SIMILAR: t.Final = 100
 """The number of users whose names a database may take for the same."""
+
+ADDRESS_PART: t.Final = r"""[^\s@,;:<>()\[\]"\\]"""
+"""A character of an address, as a pattern: those that separate addresses in the header
+of a mail, or quote parts of them, are left out.
+"""
+
+ADDRESS: t.Final = re.compile(f"{ADDRESS_PART}+@{ADDRESS_PART}+")
+"""One address for mails, if it is printable."""
 
 GONE: t.Final = "The user of the token is gone."
 
@@ -98,16 +107,22 @@ class Users:
                 body[self._username] = self.normalized(username)
 
     def find_by(
-        self, field: str, value: str, normalize: Callable[[str], str] = str
+        self,
+        field: str,
+        value: str,
+        normalize: Callable[[str], str] = str,
+        *,
+        lock: bool = False,
     ) -> Record | None:
         """Return the record of the user with a value, if there is one.
 
         :param normalize: Returns the form of a stored text that is compared. The text
             itself by default.
+        :param lock: Let nobody else write the user until the commit.
         """
         # The query of a client has no part in this.
         query = {field: value, LIMIT: MAX_SIMILAR}
-        records = self.service._find(Params(query=query, paginate=False))
+        records = self.service._find(Params(query=query, paginate=False, lock=lock))
 
         # A database may find text in another case, with accents or with spaces.
         for record in t.cast("list[Record]", records):
@@ -117,6 +132,18 @@ class Users:
                 return record
 
         return None
+
+    def lock(self, id: Id) -> Record:
+        """Return the record of a user that nobody else writes until the commit.
+
+        :raises NotAuthenticated: There is no such user.
+        """
+        try:
+            user: Record = self.service._get(id, Params(lock=True))
+        except (BadRequest, NotFound) as error:
+            raise NotAuthenticated(GONE) from error
+
+        return user
 
     def load(
         self, id: Id, checked: CheckedValue | None = None
