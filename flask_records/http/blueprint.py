@@ -11,20 +11,21 @@ from flask import Blueprint, current_app, Response
 from werkzeug.exceptions import PreconditionFailed
 
 from ..database.transaction import Transaction
-from ..errors import BadRequest, MethodNotAllowed, NotFound
+from ..errors import BadRequest, MethodNotAllowed, NotFound, RecordsError
 from ..names import method_named, METHODS_BY_NAME
 from ..query.bounds import current_bounds
 from ..service.context import HookContext, Params
 from ..service.globals import current_request, remember_call, remembered_call
 from ..service.results import cut_throughout
-from .body import read_body
+from .body import max_size, read_body
 from .formatter import CALLER, empty, format_json, NO_SNIFFING, vary, weak_etag
 from .routes import rule_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from flask import Request
+    from _typeshed.wsgi import WSGIEnvironment
+    from flask import Flask, Request
     from flask.typing import ResponseReturnValue
 
     from ..service import Service
@@ -126,6 +127,20 @@ class ServiceBlueprint:
             # The application's handler of a status would precede the handler of all
             # errors of the blueprint.
             return self.errors.handle(error)
+
+    def max_body_size(self, current: Request) -> int:
+        """Return the bytes of a body that a request may have, 0 if its caller may not
+        call.
+        """
+        route = dict(current.view_args or {})
+
+        try:
+            context = self._context(current, route.pop(ID, None), route)
+            self.service.check_access(context, is_counted=False)
+        except RecordsError:
+            return 0
+
+        return max_size(current, self.body_parsers.get(current.mimetype))
 
     def _answer(
         self, current: Request, id: str | None, route: dict[str, t.Any]
@@ -258,6 +273,22 @@ class ServiceBlueprint:
                 response.status_code = 304
 
         return response
+
+
+def max_body_size(app: Flask, environ: WSGIEnvironment, *, default: int) -> int:
+    """Return the bytes of a body that a service takes from the caller of a request.
+
+    :param default: The bytes of a request that no service answers.
+    """
+    with app.request_context(environ):
+        current = current_request()
+        view = app.view_functions.get(current.endpoint or "")
+        blueprint = getattr(view, "__self__", None)
+
+        if not isinstance(blueprint, ServiceBlueprint):
+            return default
+
+        return blueprint.max_body_size(current)
 
 
 def _cache_control_of(call: HookContext | None) -> str:

@@ -141,9 +141,7 @@ def read_body(
     if parser is None:
         raise BadRequest(NO_DATA)
 
-    is_multipart = isinstance(parser, MultipartParser)
-    own = parser.max_size if isinstance(parser, MultipartParser) else None
-    limit = own or request.max_content_length or MAX_CONTENT_LENGTH
+    is_multipart, limit = isinstance(parser, MultipartParser), max_size(request, parser)
 
     if (request.content_length or 0) > limit:
         raise RequestEntityTooLarge
@@ -167,6 +165,12 @@ def read_body(
         raise not_an_object(method)
 
     return data
+
+
+def max_size(request: Request, parser: BodyParser | None) -> int:
+    """Return the maximum size of a body in bytes."""
+    own = parser.max_size if isinstance(parser, MultipartParser) else None
+    return own or request.max_content_length or MAX_CONTENT_LENGTH
 
 
 def _load(request: Request, limit: int) -> None:

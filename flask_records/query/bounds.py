@@ -68,6 +68,11 @@ class Bounds:
     multi: int = 1000
     """The number of records that one call creates, patches or removes."""
 
+    uploads: int = 256 * 1024 * 1024
+    """The bytes of bodies of more than 1 MiB that a worker with connections holds in
+    temporary files at once.
+    """
+
     def check_query(self, query: Mapping[str, t.Any]) -> None:
         """Refuse a query that is too large.
 
@@ -104,6 +109,9 @@ class Bounds:
                 raise BadRequest(f"The query has more than {limit} {things}.")
 
 
+DEFAULTS: t.Final = Bounds()
+
+
 def is_indexed(value: Mapping[t.Any, t.Any]) -> bool:
     """Return ``True`` for a mapping of indices, which stands for a list."""
     return bool(value) and all(
@@ -122,10 +130,14 @@ def init_app(app: Flask) -> None:
     app.extensions[EXTENSION] = Bounds(**settings)
 
 
+def bounds_of(app: Flask) -> Bounds:
+    """Return the bounds of an application, or the defaults."""
+    return t.cast(Bounds, app.extensions.get(EXTENSION) or DEFAULTS)
+
+
 def current_bounds() -> Bounds:
     """Return the bounds of the current application, or the defaults."""
-    extensions = current_app.extensions if has_app_context() else {}
-    return t.cast(Bounds, extensions.get(EXTENSION) or Bounds())
+    return bounds_of(current_app) if has_app_context() else DEFAULTS
 
 
 def shortened(text: str) -> str:

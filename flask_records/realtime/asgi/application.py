@@ -25,7 +25,7 @@ from .senders import PollQueue, sender_for, ServerSender
 from .server_options import limit_messages, workers_of
 from .session import JOIN_TIMEOUT, LARGE, Session
 from .worker import Worker
-from .wsgi_requests import read_body, Requests
+from .wsgi_requests import read_body, Requests, TOO_LARGE
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -271,7 +271,11 @@ class Application:
         settings, protocol = self._settings, session.protocol
         limit = settings.max_payload
         file = io.BytesIO()
-        refusal = await read_body(receive, file, protocol.body_size * limit)
+
+        async def check(size: int) -> Refusal | None:
+            return TOO_LARGE if size > protocol.body_size * limit else None
+
+        refusal = await read_body(receive, file, check)
 
         if refusal is not None:
             session.end()

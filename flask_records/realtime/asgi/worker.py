@@ -65,6 +65,8 @@ class Worker:
         """The seconds that a client has to answer a ping."""
         self.running = 0
         """The number of calls and requests that run or wait for a thread."""
+        self.uploaded = 0
+        """The bytes of large bodies that are held for requests."""
         self._answered = threading.Event()
         self.sessions: dict[str, Session] = {}
         """The sessions by id, the oldest first."""

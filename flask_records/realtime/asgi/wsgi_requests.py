@@ -8,16 +8,19 @@ import io
 import typing as t
 from concurrent import futures
 from contextlib import suppress
+from functools import partial
 from tempfile import SpooledTemporaryFile
 from wsgiref.util import is_hop_by_hop
 
 from werkzeug.wsgi import LimitedStream
 
+from ...http.blueprint import max_body_size
+from ...query.bounds import bounds_of
 from .admission import Refusal, respond
 from .environ import environ_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from types import TracebackType
 
     from _typeshed.wsgi import InputStream, WSGIApplication, WSGIEnvironment
@@ -37,11 +40,14 @@ MAX_IN_MEMORY: t.Final = 64 * 1024
 MAX_UNLIMITED: t.Final = 100 * 1024 * 1024
 """The maximum size of a body if the application sets no limit."""
 
-BODY_TIMEOUT: t.Final = 30
-"""The seconds in which the client sends the beginning of a body."""
+MAX_UNCHECKED: t.Final = 1024 * 1024
+"""The bytes of a body that are received before its caller is checked."""
 
-MIN_RATE: t.Final = 10_000
-"""The bytes of a body that a client sends in each further second."""
+BODY_TIMEOUT: t.Final = 15
+"""The seconds in which the client sends the next :data:`STEP` of a body."""
+
+STEP: t.Final = 10_000
+"""The bytes of a body that a client sends in each second, but for the first seconds."""
 
 MAX_UNSENT: t.Final = 1024 * 1024
 """The bytes of a response after which its thread waits until they are sent."""
@@ -51,6 +57,9 @@ SEND_TIMEOUT: t.Final = 30
 
 BUSY: t.Final = Refusal(
     503, "Too many requests are waiting. Try again.", ((b"retry-after", b"1"),)
+)
+FULL: t.Final = Refusal(
+    503, "Too many uploads are in progress. Try again.", ((b"retry-after", b"5"),)
 )
 CUT_OFF: t.Final = Refusal(
     400,
@@ -67,17 +76,21 @@ class ClientGone(ConnectionError):
     """The client has left, or reads nothing, before the end of the response."""
 
 
-async def read_body(receive: Receive, file: t.IO[bytes], limit: int) -> Refusal | None:
-    """Write the body of a request to a file. Return a refusal if it is too large, cut
-    off or late.
+async def read_body(
+    receive: Receive,
+    file: t.IO[bytes],
+    check: Callable[[int], Awaitable[Refusal | None]],
+) -> Refusal | None:
+    """Write the body of a request to a file. Return a refusal if it is cut off, late or
+    refused.
 
-    :param limit: The maximum number of bytes.
+    :param check: Returns the refusal of a body of so many bytes, if it is one.
     """
-    deadline = asyncio.get_running_loop().time() + BODY_TIMEOUT
-    size, has_more = 0, True
+    now = asyncio.get_running_loop().time
+    began, size, step, has_more = now(), 0, 0, True
 
     try:
-        async with asyncio.timeout_at(deadline) as timeout:
+        async with asyncio.timeout(BODY_TIMEOUT) as timeout:
             while has_more:
                 message = await receive()
 
@@ -88,15 +101,63 @@ async def read_body(receive: Receive, file: t.IO[bytes], limit: int) -> Refusal 
                 has_more = message.get("more_body", False)
                 size += len(data)
 
-                if size > limit:
-                    return TOO_LARGE
+                if refusal := await check(size):
+                    return refusal
 
                 file.write(data)
-                timeout.reschedule(deadline + size / MIN_RATE)
+
+                # What came before gives no credit.
+                if size // STEP > step:
+                    step = size // STEP
+                    slowest = began + 2 * BODY_TIMEOUT + step
+                    timeout.reschedule(min(slowest, now() + BODY_TIMEOUT))
     except TimeoutError:
         return TOO_SLOW
 
     return None
+
+
+class Upload:
+    """The size of one body, bounded by what its caller may send.
+
+    :param length: The size in bytes that the request announces, 0 if it does not.
+    """
+
+    def __init__(
+        self, requests: Requests, scope: Mapping[str, t.Any], length: int
+    ) -> None:
+        self.size = 0
+        """The number of bytes that count for the bound of all bodies."""
+        self._requests = requests
+        self._scope = scope
+        self._length = length
+        self._limit: int | None = None
+
+    async def check(self, size: int) -> Refusal | None:
+        """Return the refusal of a body of so many bytes, if it is one."""
+        requests, total = self._requests, max(size, self._length)
+
+        if total <= MAX_UNCHECKED:
+            return TOO_LARGE if total > requests.max_size else None
+
+        if self._limit is None:
+            self._limit = await requests.max_size_of(self._scope)
+
+        if total > self._limit:
+            return TOO_LARGE
+
+        requests.worker.uploaded += size - self.size
+        self.size = size
+        is_full = (
+            requests.worker.uploaded > bounds_of(requests.worker.server.app).uploads
+        )
+        return FULL if is_full else None
+
+    def __enter__(self) -> None:
+        """Count the body from here on."""
+
+    def __exit__(self, *error: t.Any) -> None:
+        self._requests.worker.uploaded -= self.size
 
 
 class Requests:
@@ -109,7 +170,8 @@ class Requests:
     def __init__(self, worker: Worker, threads: int) -> None:
         self.number = 0
         """The number of requests that run or wait for a thread."""
-        self._worker = worker
+        self.worker = worker
+        """Counts the requests, and the bytes of large bodies."""
         self._limit = threads + MAX_WAITING
         self._pool = futures.ThreadPoolExecutor(threads, "records-request")
 
@@ -120,8 +182,11 @@ class Requests:
 
         :raises Exception: The application has raised it.
         """
-        with SpooledTemporaryFile(MAX_IN_MEMORY) as file:
-            body = await self._read(scope, receive, file)
+        length = dict(scope["headers"]).get(b"content-length", b"")
+        upload = Upload(self, scope, int(length) if length.isdigit() else 0)
+
+        with SpooledTemporaryFile(MAX_IN_MEMORY) as file, upload:
+            body = await self._read(upload, receive, file)
 
             if not isinstance(body, Refusal) and self.number >= self._limit:
                 body = BUSY
@@ -131,39 +196,47 @@ class Requests:
                 return
 
             self.number += 1
-            self._worker.running += 1
+            self.worker.running += 1
 
             try:
                 await self._answer(environ_of(scope, body), receive, send)
             finally:
                 self.number -= 1
-                self._worker.finish()
+                self.worker.finish()
 
     def shutdown(self) -> None:
         """Answer no more requests."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
+    async def max_size_of(self, scope: Mapping[str, t.Any]) -> int:
+        """Return the maximum size of the body of a request, 0 if its caller may not
+        call.
+        """
+        environ = environ_of(scope, io.BytesIO())
+        app = self.worker.server.app
+        check = partial(max_body_size, app, environ, default=self.max_size)
+        # An error of the application is logged, and refuses the body.
+        return await self.worker.call(check) or 0
+
     @property
-    def _max_size(self) -> int:
-        """The maximum size of a body."""
-        limit: int | None = self._worker.server.app.config["MAX_CONTENT_LENGTH"]
+    def max_size(self) -> int:
+        """The maximum size of a body for any view."""
+        limit: int | None = self.worker.server.app.config["MAX_CONTENT_LENGTH"]
 
         if limit is None:
             return MAX_UNLIMITED
 
-        return max(limit, self._worker.server.records.max_form_size)
+        return max(limit, self.worker.server.records.max_form_size)
 
     async def _read(
-        self, scope: Mapping[str, t.Any], receive: Receive, file: t.IO[bytes]
+        self, upload: Upload, receive: Receive, file: t.IO[bytes]
     ) -> InputStream | Refusal:
         """Return the body of a request.
 
         :param file: An empty file that takes the body.
         """
-        limit = self._max_size
-        length = dict(scope["headers"]).get(b"content-length", b"")
-        is_large = length.isdigit() and int(length) > limit
-        refusal = TOO_LARGE if is_large else await read_body(receive, file, limit)
+        refusal = await upload.check(0)
+        refusal = refusal or await read_body(receive, file, upload.check)
 
         if refusal is TOO_LARGE:
             # The application refuses it in its own form, once it is read.
@@ -182,7 +255,7 @@ class Requests:
 
         try:
             await loop.run_in_executor(
-                self._pool, run, exchange.answer, self._worker.server.app, environ
+                self._pool, run, exchange.answer, self.worker.server.app, environ
             )
             await exchange.finish()
         finally:

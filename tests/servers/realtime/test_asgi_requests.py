@@ -6,6 +6,7 @@ import http.client
 import socket
 import threading
 from contextlib import closing, contextmanager
+from functools import partial
 from wsgiref.validate import validator
 
 import pytest
@@ -15,7 +16,7 @@ from flask_records import FlaskRecords, MultipartParser
 from flask_records.realtime import Realtime
 from flask_records.realtime.asgi import wsgi_requests
 
-from ...realtime import running_asgi
+from ...realtime import live, make_live_records, running_asgi
 from ...waiting import wait_until
 
 TEXT = [("Content-Type", "text/plain")]
@@ -246,6 +247,70 @@ def test_body_that_does_not_arrive_in_time_is_refused(monkeypatch):
             line = client.recv(1000).partition(b"\r\n")[0]
 
     assert line.startswith(b"HTTP/1.1 408 ")
+
+
+def test_burst_buys_no_time(monkeypatch):
+    monkeypatch.setattr(wsgi_requests, "BODY_TIMEOUT", 0.2)
+    text = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000\r\n\r\n"
+
+    with serving_app(echoing_app(None)) as connection:
+        with raw(connection, text + "x" * 9_900_000) as client:
+            line = client.recv(1000).partition(b"\r\n")[0]
+
+    assert line.startswith(b"HTTP/1.1 408 ")
+
+
+def test_large_body_of_a_caller_without_a_login_is_not_received(tmp_path):
+    class Forms:
+        def create(self, data, params):
+            return {"size": len(data["file"].read())}
+
+    records = make_live_records()
+    parsers = {"multipart/form-data": MultipartParser(4_000_000)}
+    records.add("forms", Forms(), body_parsers=parsers)
+    start = '--x\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n'
+    form = f"{start}{'x' * 3_000_000}\r\n--x--\r\n".encode()
+    head = "Host: x\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+    announced = f"POST /forms HTTP/1.1\r\n{head}Content-Length: 3000000\r\n\r\n"
+    chunk = f"{head}Transfer-Encoding: chunked\r\n\r\n{2_000_000:x}\r\n"
+    chunked = f"POST /forms HTTP/1.1\r\n{chunk}{'x' * 2_000_000}"
+
+    with live(records, tmp_path) as site, connection_to(site.url) as connection:
+        lines = []
+
+        for text in (announced, chunked):
+            with raw(connection, text) as client:
+                lines.append(client.recv(1000).partition(b"\r\n")[0])
+
+        headers = {
+            "Content-Type": "multipart/form-data; boundary=x",
+            "Authorization": f"Bearer {site.token()}",
+        }
+        created = fetch(connection, "POST", "/forms", form, headers)[1]
+
+    assert [line[:13] for line in lines] == [b"HTTP/1.1 401 "] * 2
+    assert created == b'{"size":3000000}'
+
+
+def test_uploads_of_a_worker_have_a_bound_together():
+    app = echoing_app(None)
+    app.config["RECORDS_BOUNDS"] = {"uploads": 4_000_000}
+    text = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n"
+
+    with serving_app(app) as connection:
+        upload = partial(fetch, connection, "POST", "/")
+        worker = app.extensions["records_realtime"].transport
+        held = raw(connection, text + "x" * 3_000_000)
+        wait_until(lambda: worker.uploaded == 3_000_000)
+        refused = upload(b"x" * 2_000_000)
+        small = upload(b"x" * 1_000_000)[1]
+        held.close()
+        wait_until(lambda: worker.uploaded == 0)
+        taken = upload(b"x" * 2_000_000)[1]
+
+    assert (refused[0].status, refused[0].headers["Retry-After"]) == (503, "5")
+    assert refused[1] == b'"Too many uploads are in progress. Try again."'
+    assert (small, taken) == (b"1000000", b"2000000")
 
 
 @pytest.mark.parametrize("size", [1000, 1_000_000])
