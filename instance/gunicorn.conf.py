@@ -11,6 +11,9 @@ worker_class = "asgi"
 # Workers exchange events through Redis. Without it, one worker has all connections.
 workers = int(environ.get("WEB_CONCURRENCY", 2 if "REDIS_URL" in environ else 1))
 
+# The bytes of a message: "max_payload" of RECORDS_REALTIME.
+websocket_max_message_size = 1024 * 1024
+
 # The seconds that an idle connection stays open: longer than proxies keep theirs, which
 # could send a request while this one closes.
 keepalive = 75

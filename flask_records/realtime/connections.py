@@ -20,6 +20,19 @@ if t.TYPE_CHECKING:
 
     Names: t.TypeAlias = frozenset[str]
 
+
+class Reason(t.NamedTuple):
+    """A reason for closing a connection, as clients are told."""
+
+    code: int
+    """The code of WebSockets."""
+
+    text: str
+    """The reason in words, 123 bytes at most."""
+
+
+LOAD_ANEW: t.Final = Reason(1013, "Events are lost. Connect again, and load anew.")
+
 BURST: t.Final = 20
 """The seconds whose calls a client may make at once, after as long a pause."""
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import typing as t
 from contextlib import nullcontext
+from functools import cache, partial
+from pathlib import Path
 
-from flask import current_app, has_app_context
+from flask import current_app, has_app_context, request, Response
+from werkzeug.exceptions import NotFound
 
 from ..authentication import AuthenticationService
 from ..database.transaction import Transaction
+from ..errors import BadRequest
+from ..http.formatter import forbid_sniffing
 from ..signals import OrderedSignal
 from .connections import Channel
 from .messages import ANONYMOUS, AUTHENTICATED
 from .server import Server
 from .settings import Settings
-from .socket_path import add_routes
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +35,21 @@ if t.TYPE_CHECKING:
     from .connections import Connection
     from .testing import SocketClient
 
+logger = logging.getLogger(__package__)
+
 EXTENSION: t.Final = "records_realtime"
+
+FOLDER: t.Final = Path(__file__).parent.parent / "http" / "static"
+"""The folder of the scripts of clients."""
+
+SCRIPT: t.Final = "socket.io.min.js"
+
+LEGACY_SCRIPT: t.Final = "socket.io-2.min.js"
+
+NO_CONNECTIONS: t.Final = (
+    "This server holds no connections. Real time needs an ASGI server, such as"
+    " gunicorn -k asgi, that serves realtime.asgi(app)."
+)
 
 THREADS: t.Final = 8
 """The number of calls, and that of requests, that an ASGI application runs at a time.
@@ -71,7 +90,7 @@ class Realtime:
         """
         settings = Settings.of(app)
         app.extensions[EXTENSION] = Server(app, self._records, self, settings)
-        add_routes(app, settings)
+        _add_routes(app, settings)
 
     def asgi(self, app: Flask, *, threads: int = THREADS) -> Application:
         """Return an ASGI application that serves an application and its connections in
@@ -165,6 +184,36 @@ class Realtime:
             )
         else:
             Transaction.after_commit(lambda: server.logins.log_out(connection))
+
+
+def _add_routes(app: Flask, settings: Settings) -> None:
+    """Let an application send scripts of the client, and refuse clients that connect:
+    an ASGI server answers these itself.
+    """
+    path = settings.url_path
+    # Clients of FeathersJS 4 insist on version 2, and those of version 5 take it.
+    default = LEGACY_SCRIPT if settings.legacy_clients else SCRIPT
+    files = {"socket.io.js": default, SCRIPT: SCRIPT}
+    warn_once = cache(partial(logger.warning, "A client can't connect. %s"))
+
+    def script(name: str) -> Response:
+        if name not in files:
+            raise NotFound(f"There is no '{name}'. Load one of: {', '.join(files)}.")
+
+        text = (FOLDER / files[name]).read_bytes()
+        response = Response(text, mimetype="text/javascript")
+        response.cache_control.no_cache = True
+        response.add_etag()
+        response.make_conditional(request)
+        return forbid_sniffing(response)
+
+    def socket() -> Response:
+        warn_once(NO_CONNECTIONS)
+        raise BadRequest(NO_CONNECTIONS)
+
+    options: t.Any = {"methods": ["GET", "POST"], "strict_slashes": False}
+    app.add_url_rule(f"{path}<name>", "records_realtime.script", script)
+    app.add_url_rule(path, "records_realtime.socket", socket, **options)
 
 
 def _as_anonymous(event: str, connection: Connection) -> None:

@@ -12,7 +12,7 @@ from ..authentication.strategies import ACCESS_TOKEN
 from ..errors import RecordsError, Unavailable
 from ..extension import current_records
 from ..service.context import Params
-from .closing import LOAD_ANEW
+from .connections import LOAD_ANEW
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -208,7 +208,7 @@ class Logins:
 
         if refusal is not None and had_login:
             data = {"message": str(refusal)}
-            self._server.transport.send_event(LOGGED_OUT, data, [connection])
+            self._server.transport.send_event("", LOGGED_OUT, data, [connection])
 
     def _set(self, connection: Connection, params: Params) -> None:
         previous = connection.login

@@ -53,11 +53,6 @@ class Message:
         return cls(*[value[name] for name in names])
 
     @property
-    def name(self) -> str:
-        """The name of the event as clients get it."""
-        return f"{self.service} {self.event}"
-
-    @property
     def stored(self) -> t.Any:
         """The record with the values that rules are asked about."""
         if self.beside and isinstance(self.record, dict):

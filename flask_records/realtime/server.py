@@ -13,8 +13,7 @@ from ..database.transaction import Transaction
 from ..http.formatter import dumps
 from ..names import METHODS
 from .calls import RESERVED
-from .closing import LOAD_ANEW
-from .connections import Connection, Connections
+from .connections import Connection, Connections, LOAD_ANEW
 from .log import Log, MemoryLog
 from .logins import Logins
 from .messages import Message, message_of
@@ -29,7 +28,7 @@ if t.TYPE_CHECKING:
     from ..extension import FlaskRecords
     from ..service.events import Event
     from ..typing import Record
-    from .closing import Reason
+    from .connections import Reason
     from .extension import Realtime
     from .recipients import Delivery
     from .settings import Settings
@@ -44,6 +43,9 @@ HEAD_START: t.Final = 0.005
 
 MAX_EVENTS: t.Final = 100
 """The maximum number of events of a transaction in one entry of the log."""
+
+DISCONNECTED: t.Final = "disconnected"
+"""The event that tells a client why the application disconnects it."""
 
 REASON: t.Final = "The server has ended the connection."
 """The message to a client whose connection the application ends, by default."""
@@ -62,9 +64,12 @@ class Transport(t.Protocol):
         """
 
     def send_event(
-        self, name: str, record: t.Any, connections: Sequence[Connection]
+        self, path: str, name: str, record: t.Any, connections: Sequence[Connection]
     ) -> None:
-        """Send an event to connections, at least one."""
+        """Send an event to connections, at least one.
+
+        :param path: The path of its service. None for an event of the connection.
+        """
 
     def hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
         """Close connections. Their clients connect again."""
@@ -257,7 +262,8 @@ class Server:
         for message in messages:
             for record, connections in deliveries.get(message, ()):
                 self.events_sent += len(connections)
-                self.transport.send_event(message.name, record, connections)
+                path, name = message.service, message.event
+                self.transport.send_event(path, name, record, connections)
 
     def _hang_up(self, connections: Sequence[Connection]) -> None:
         """Let clients load anew that may have missed an event."""

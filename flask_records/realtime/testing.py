@@ -11,14 +11,13 @@ from flask import request
 from ..http.formatter import dumps
 from ..http.test_client import error_of
 from .calls import answer_json
-from .closing import DISCONNECTED
+from .server import DISCONNECTED
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ..typing import Id, Record
-    from .closing import Reason
-    from .connections import Connection
+    from .connections import Connection, Reason
     from .server import Server
 
 
@@ -36,10 +35,10 @@ class MemoryTransport:
         """Return at once: a call is answered after its events."""
 
     def send_event(
-        self, name: str, record: t.Any, connections: Sequence[Connection]
+        self, path: str, name: str, record: t.Any, connections: Sequence[Connection]
     ) -> None:
         """Send an event to connections."""
-        text = dumps(record)
+        name, text = f"{path} {name}".lstrip(), dumps(record)
 
         for client in self._clients_of(connections):
             client.receive(name, text)
@@ -51,7 +50,7 @@ class MemoryTransport:
 
     def disconnect(self, connections: Sequence[Connection], reason: str) -> None:
         """Disconnect connections, which get the event ``disconnected`` first."""
-        self.send_event(DISCONNECTED, {"message": reason}, connections)
+        self.send_event("", DISCONNECTED, {"message": reason}, connections)
 
         for client in self._clients_of(connections):
             client.disconnect()

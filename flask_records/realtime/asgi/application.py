@@ -6,6 +6,7 @@ import asyncio
 import io
 import logging
 import typing as t
+from operator import attrgetter
 from urllib.parse import parse_qs
 
 from ..connections import BURST
@@ -22,7 +23,6 @@ from .protocol import (
     UPGRADE,
 )
 from .senders import PollQueue, sender_for, ServerSender
-from .server_options import limit_messages, workers_of
 from .session import JOIN_TIMEOUT, LARGE, Session
 from .worker import Worker
 from .wsgi_requests import read_body, Requests, TOO_LARGE
@@ -46,6 +46,9 @@ ALONE: t.Final = (
     "There are several workers without RECORDS_REALTIME['message_queue']: clients miss"
     " the events of other workers, and can't poll. Start one worker, or use Redis."
 )
+
+WORKERS: t.Final = ("__self__.config.workers", "__self__.logger.cfg.workers")
+"""The number of workers of uvicorn and of gunicorn, from the function of their life."""
 
 UPGRADE_TIMEOUT: t.Final = 45
 """The seconds that a client has to stop polling. It waits for its request to be
@@ -102,7 +105,7 @@ class Application:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
 
-        if self._settings.message_queue is None and workers_of(send) > 1:
+        if self._settings.message_queue is None and _workers_of(send) > 1:
             logger.warning(ALONE)
 
         await send({"type": "lifespan.startup.complete"})
@@ -132,9 +135,13 @@ class Application:
             self._admission,
         )
         refusal = admission.check_origin(environ) or admission.check(query, "websocket")
-        previous = self.worker.sessions.get(query.get("sid", ""))
+        previous = self._session_of(query)
 
-        if refusal is None and "sid" in query and not _polls(previous):
+        if (
+            refusal is None
+            and "sid" in query
+            and (previous is None or not isinstance(previous.sender, PollQueue))
+        ):
             refusal = INVALID_SESSION
 
         slot = refusal or admission.admit(environ)
@@ -143,7 +150,6 @@ class Application:
             await refuse(scope, send, slot)
             return
 
-        limit_messages(send, self._settings.max_payload)
         task = t.cast("asyncio.Task[None]", asyncio.current_task())
         is_ended = False
 
@@ -178,6 +184,11 @@ class Application:
                 slot.free()
             else:
                 session.leave()
+
+    def _session_of(self, query: Mapping[str, str]) -> Session | None:
+        """Return the session that a request names, if there is one."""
+        client = self.worker.clients.get(query.get("sid", ""))
+        return client if isinstance(client, Session) else None
 
     def _begin(
         self,
@@ -215,8 +226,7 @@ class Application:
         elif method == "GET" and "sid" not in query:
             body = self._begin_polling(environ, query)
         elif method in ("GET", "POST"):
-            session = self.worker.sessions.get(query.get("sid", ""))
-            body = await self._go_on(session, method, receive)
+            body = await self._go_on(self._session_of(query), method, receive)
         else:
             body = Refusal(405, "Method not allowed.")
 
@@ -297,10 +307,6 @@ class Application:
         return b"ok"
 
 
-def _polls(session: Session | None) -> bool:
-    return session is not None and isinstance(session.sender, PollQueue)
-
-
 async def _upgraded(
     session: Session, receive: Receive, sender: Sender, slot: Slot
 ) -> Session | None:
@@ -367,6 +373,20 @@ def _cors_headers(environ: WSGIEnvironment, method: str) -> Headers:
             headers.append((b"access-control-allow-headers", wanted.encode()))
 
     return tuple(headers)
+
+
+def _workers_of(send: Send) -> int:
+    """Return the number of workers of a server, 1 if it does not tell.
+
+    :param send: The function of the server's life.
+    """
+    for path in WORKERS:
+        try:
+            return int(attrgetter(path)(send))
+        except (AttributeError, TypeError):
+            continue
+
+    return 1
 
 
 def _query_of(scope: Scope) -> dict[str, str]:

@@ -6,6 +6,7 @@ import json
 import re
 import struct
 import typing as t
+from functools import cached_property
 
 from ...http.formatter import dumps
 from ..calls import RESERVED
@@ -47,8 +48,10 @@ MESSAGE: t.Final = "4"
 CONNECT, DISCONNECT, EVENT, ACK, CONNECT_ERROR, BINARY_EVENT = "012345"
 """The types of messages of Socket.IO."""
 
-CALL: t.Final = f"{MESSAGE}{EVENT}"
-"""The beginning of a packet with a call."""
+JOIN, PART, CALL, BINARY_CALL = (
+    f"{MESSAGE}{type}" for type in (CONNECT, DISCONNECT, EVENT, BINARY_EVENT)
+)
+"""The beginnings of packets that connect to Socket.IO, disconnect from it, and call."""
 
 
 class InvalidPacket(Exception):
@@ -88,7 +91,7 @@ PROBE: t.Final = Packet("2probe")
 PROBE_ANSWER: t.Final = Packet("3probe")
 UPGRADE: t.Final = Packet("5")
 NOOP: t.Final = Packet("6")
-LEFT: t.Final = Packet(f"{MESSAGE}{DISCONNECT}")
+LEFT: t.Final = Packet(PART)
 
 
 def opening(welcome: dict[str, t.Any]) -> Packet:
@@ -96,9 +99,24 @@ def opening(welcome: dict[str, t.Any]) -> Packet:
     return Packet(f"{OPEN}{dumps(welcome).decode()}")
 
 
-def event(name: str, record: t.Any) -> Packet:
-    """Return the packet of an event."""
-    return Packet(f"{MESSAGE}{EVENT}{dumps([name, record]).decode()}")
+class ClientEvent:
+    """An event as clients get it, encoded once for all of them.
+
+    :param path: The path of the service. None for an event of the connection.
+    :param name: The name of the event.
+    :param record: Its record.
+    """
+
+    def __init__(self, path: str, name: str, record: t.Any) -> None:
+        self._path = path
+        self._name = name
+        self._json = dumps(record).decode()
+
+    @cached_property
+    def packet(self) -> Packet:
+        """The packet of Socket.IO."""
+        name = dumps(f"{self._path} {self._name}".lstrip()).decode()
+        return Packet(f"{CALL}[{name},{self._json}]")
 
 
 def answered(number: int, arguments: bytes) -> Packet:
@@ -170,6 +188,9 @@ class Modern:
     is_pinged = True
     """``True`` if the server sends pings, ``False`` if clients do."""
 
+    accepted = frozenset({MESSAGE, CLOSE.text, PONG.text})
+    """The types of packets that clients may send."""
+
     is_joined_at_once = False
     """``True`` if clients are connected to Socket.IO without asking."""
 
@@ -208,6 +229,7 @@ class Legacy(Modern):
     """Engine.IO 3, of socket.io-client 2."""
 
     is_pinged = False
+    accepted = frozenset({MESSAGE, CLOSE.text, PING.text})
     is_joined_at_once = True
     # Clients are not told the size, and put all that they have to say into one body.
     body_size = 16

@@ -7,13 +7,14 @@ import typing as t
 from abc import ABC, abstractmethod
 from contextlib import suppress
 
-from ..closing import LINGER
-
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from .admission import Send
     from .protocol import Packet
+
+LINGER: t.Final = 5
+"""The seconds that a client has to read the reason for closing."""
 
 
 class Sender(ABC):

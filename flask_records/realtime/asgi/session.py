@@ -1,63 +1,41 @@
-"""A session: one client that polls or has a WebSocket."""
+"""A session of Socket.IO: a table of states, and what each does with what comes."""
 
 from __future__ import annotations
 
 import asyncio
-import secrets
+import enum
 import time
 import typing as t
-from collections import deque
 from functools import partial
-
-from flask import request
 
 from ...errors import Unavailable
 from ...http.error_handler import body_of
 from ..calls import answer_json
-from ..closing import (
-    JOINED_TWICE,
-    LATE_READER,
-    NO_PLACE,
-    NO_PLACE_OF_USER,
-    NOT_JOINED,
-    NOT_TEXT,
-    UNCHECKED,
-)
+from ..connections import Reason
 from . import protocol as packets
-from .protocol import (
-    ClientMessage,
-    InvalidPacket,
-    NAMESPACE,
-    Packet,
-    size,
-    split_packet,
-)
+from .client import Client
+from .protocol import ClientMessage, InvalidPacket, NAMESPACE, Packet, size
 
 if t.TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Mapping
 
     from _typeshed.wsgi import WSGIEnvironment
 
+    from ...errors import RecordsError
     from ...typing import Record
     from ..connections import Connection
     from .admission import Slot
-    from .protocol import Modern
+    from .protocol import ClientEvent, Modern
     from .senders import Sender
     from .worker import Worker
 
-    T = t.TypeVar("T")
-    Job: t.TypeAlias = Callable[[], Awaitable[None]]
+    Reaction: t.TypeAlias = Callable[["Session", t.Any], None]
 
 JOIN_TIMEOUT: t.Final = 5
-"""The seconds that a client has to connect to Socket.IO, to begin an upgrade, and to
-log in where slots are scarce.
-"""
+"""The seconds that a client has to connect to Socket.IO, and to begin an upgrade."""
 
 MAX_WAITING: t.Final = 32
 """The number of messages that a client may send before its calls are answered."""
-
-CALLS: t.Final = frozenset({packets.EVENT, packets.BINARY_EVENT})
-"""The types of messages that are answered."""
 
 MAX_NAMESPACE: t.Final = 100
 """The length of a namespace in its refusal."""
@@ -71,10 +49,33 @@ FAREWELL: t.Final = 1
 UNREAD_PAUSE: t.Final = 0.05
 """The seconds between two looks whether a client has read its answers."""
 
+NOT_TEXT: t.Final = Reason(1003, "Messages must be text.")
 
-class Session:
-    """A client that polls or has a WebSocket. It is used in the event loop only, and
-    lets its calls run in threads, one after the other.
+NOT_JOINED: t.Final = Reason(1008, "Connect to Socket.IO in time.")
+
+JOINED_TWICE: t.Final = Reason(1008, "Connect to Socket.IO once.")
+
+LATE_READER: t.Final = Reason(1013, "Too many events are unread. Connect again.")
+
+UNCHECKED: t.Final = Reason(1013, "The login can't be checked now. Connect again.")
+
+BINARY, DUE, LIFE = "binary", "due", "life"
+"""The occasions besides packets: a binary message, the deadline, and a sign of life."""
+
+
+class State(enum.Enum):
+    """A state of a session. What happens in each is in :data:`STATES`."""
+
+    OPENED = "The client may connect to Socket.IO, and has a time for it."
+    JOINED = "The client is connected. The next ping has its time."
+    AWAITED = "The client is connected, and has to send something in time."
+    LEAVING = "The application has disconnected the client, which may hang up."
+    LEFT = "The client has hung up. Its calls that wait are made."
+    ENDED = "The server has hung up. The calls that wait are dropped."
+
+
+class Session(Client):
+    """A client of Socket.IO that polls or has a WebSocket.
 
     :param protocol: The protocol that the client speaks.
     :param environ: The first request, without a body.
@@ -89,26 +90,20 @@ class Session:
         slot: Slot,
         sender: Sender,
     ) -> None:
-        self.id = secrets.token_urlsafe(15)
-        """The id that the client shows."""
-        self.connection_id: str | None = None
-        """The id of the connection, once the client asks for one."""
+        super().__init__(worker, environ, slot)
         self.sender = sender
         """The way of packets to the client."""
         self.protocol = protocol
         """The protocol that the client speaks."""
-        self.is_open = True
-        """``True`` until the session ends."""
-        self._began = time.monotonic()
+        self.state = State.OPENED
+        """The state of the session."""
         self.deadline = self._began + JOIN_TIMEOUT
-        """The time of the next check."""
-        self._worker = worker
-        self._server = worker.server
-        self._environ = environ
-        self._slot = slot
-        self._jobs: deque[Job] = deque()
-        self._room: asyncio.Event | None = None
-        self._drops_calls = self._is_working = self._is_pinged = False
+        """The time at which something is due."""
+
+    @property
+    def is_open(self) -> bool:
+        """``True`` until the session ends."""
+        return self.state not in (State.LEFT, State.ENDED)
 
     @property
     def is_busy(self) -> bool:
@@ -123,16 +118,10 @@ class Session:
 
         :param welcome: Its data.
         """
-        self._worker.sessions[self.id] = self
         self._offer(packets.opening({"sid": self.id, **welcome}))
 
         if self.protocol.is_joined_at_once:
-            self._join(NAMESPACE)
-
-    def send_event(self, packet: Packet) -> None:
-        """Send an event. A client that leaves too much unread is disconnected."""
-        if not self.sender.offer(packet, self._worker.max_unsent):
-            self.end(*LATE_READER)
+            self._join()
 
     def receive(self, type: str, data: str) -> None:
         """Handle a packet of the client.
@@ -142,19 +131,15 @@ class Session:
         if not self.is_open:
             return
 
-        is_expected = self._is_pinged is self.protocol.is_pinged
+        if type not in self.protocol.accepted:
+            raise InvalidPacket("A client must not send packets of this type.")
 
-        if is_expected and self.connection_id is not None:
-            self._expect_life()
+        self._meet(LIFE)
 
         if type == packets.MESSAGE:
             self._receive_message(ClientMessage.parse(data))
-        elif type == packets.CLOSE.text:
-            self.leave()
-        elif type == packets.PING.text and not self.protocol.is_pinged:
-            self._offer(Packet(f"{packets.PONG.text}{data}"))
-        elif type != packets.PONG.text or not self.protocol.is_pinged:
-            raise InvalidPacket("A client must not send packets of this type.")
+        else:
+            self._meet(type, data)
 
     async def receive_text(self, text: str | None) -> None:
         """Handle a message of a WebSocket, and wait until there is room for the next.
@@ -165,98 +150,72 @@ class Session:
         limit = self._server.settings.max_payload
 
         if text is None:
-            # An attachment belongs to a call that has its answer.
-            if self.connection_id is None:
-                self.end(*NOT_TEXT)
+            self._meet(BINARY)
         elif size(text) > limit:
-            self.end(1009, f"Messages must not exceed {limit} bytes.")
+            self.end(Reason(1009, f"Messages must not exceed {limit} bytes."))
         else:
             try:
-                self.receive(*split_packet(text))
+                self.receive(*packets.split_packet(text))
             except InvalidPacket as error:
-                self.end(1008, str(error))
+                self.end(Reason(1008, str(error)))
             else:
                 await self.wait_for_room(is_large=len(text) > LARGE)
 
+    def send_event(self, event: ClientEvent) -> None:
+        """Send an event. A client that leaves too much unread is disconnected."""
+        if not self.sender.offer(event.packet, self._worker.max_unsent):
+            self.end(LATE_READER)
+
     def check(self, now: float) -> None:
-        """End the session of a client that has not connected to Socket.IO in time, or
-        is gone. Send a ping if it is due.
+        """Do what is due.
 
         :param now: The time.
         """
-        if now < self.deadline or not self.is_open:
-            return
-
-        is_pinged = self.protocol.is_pinged
-
-        if self.connection_id is None:
-            self.end(*NOT_JOINED)
-        elif is_pinged and not self._is_pinged:
-            self._is_pinged = True
-            self.deadline = now + self._worker.ping_timeout
-            self._offer(packets.PING)
-        elif is_pinged and self.is_busy:
-            # The pong may be behind the calls that are being answered.
-            self._is_pinged = False
-            pause = self._worker.ping_interval - self._worker.ping_timeout
-            self.deadline = now + max(0, pause)
-        else:
-            self.end()
-
-    def make_room(self, now: float) -> bool:
-        """End the session if its client has had the time to log in, and has not, and
-        return whether it has ended.
-
-        :param now: The time.
-        """
-        connection = self._server.connections.get(self.connection_id)
-        is_logged_in = connection is not None and connection.is_logged_in
-
-        if is_logged_in or now < self._began + JOIN_TIMEOUT:
-            return False
-
-        self.end(*NO_PLACE)
-        return True
+        if now >= self.deadline:
+            self._meet(DUE, now)
 
     def attach(self, sender: Sender, slot: Slot) -> None:
         """Let a WebSocket replace polling."""
         self._slot.free()
         self.sender, self._slot = sender, slot
 
-    def disconnect(self, packet: Packet) -> None:
+    def disconnect(self, event: ClientEvent) -> None:
         """Disconnect the client from Socket.IO, and let it hang up.
 
-        :param packet: The event that tells the reason.
+        :param event: Tells the reason.
         """
-        self._offer(packet)
+        self._offer(event.packet)
         self._offer(packets.LEFT)
-        self._drops_calls = True
-        self._leave()
-        asyncio.get_running_loop().call_later(FAREWELL, self.end)
 
-    def end(self, code: int | None = None, reason: str = "") -> None:
+        if self.is_open:
+            self.state = State.LEAVING
+            self._end_connection()
+            asyncio.get_running_loop().call_later(FAREWELL, self.end)
+
+    def end(self, reason: Reason | None = None) -> None:
         """End the session, and drop the calls that wait. Nothing happens if it has
         ended.
 
-        :param code: The code of the reason that the client is told, if any.
+        :param reason: What the client is told, if anything.
         """
         if not self.is_open:
             return
 
-        self._drops_calls = True
+        self.state = State.ENDED
 
-        if code is None:
+        if reason is None:
             self.sender.hang_up()
         else:
-            self.sender.close(code, reason)
+            self.sender.close(*reason)
 
         self._close()
 
-    def leave(self) -> None:
+    def leave(self, data: object = None) -> None:
         """End the session of a client that has left. The calls that wait are made.
         Nothing happens if the session has ended.
         """
         if self.is_open:
+            self.state = State.LEFT
             self.sender.hang_up()
             self._close()
 
@@ -273,131 +232,81 @@ class Session:
             self._room.clear()
             await self._room.wait()
 
-    def _close(self) -> None:
-        self.is_open = False
-        self._worker.sessions.pop(self.id, None)
-        self._leave()
-        self._make_room()
+    def _meet(self, occasion: str, value: t.Any = None) -> None:
+        """Do what the state has for an occasion, or else nothing."""
+        if reaction := STATES[self.state].get(occasion):
+            reaction(self, value)
 
-        if not self._is_working:
-            self._slot.free()
+    def _receive_message(self, message: ClientMessage) -> None:
+        if message.namespace == NAMESPACE:
+            self._meet(f"{packets.MESSAGE}{message.type}", message)
+        elif message.type == packets.CONNECT:
+            self._offer(self.protocol.refused(message.namespace[:MAX_NAMESPACE]))
+
+    # The reactions of the table.
+
+    def _join(self, message: ClientMessage | None = None) -> None:
+        self._expect_life()
+        self._begin_connection()
+
+    def _part(self, message: ClientMessage | None = None) -> None:
+        self.state = State.OPENED
+        self.deadline = time.monotonic() + JOIN_TIMEOUT
+        self._end_connection()
+
+    def _call(self, message: ClientMessage) -> None:
+        if message.data[0] in self._server.methods:
+            id = t.cast(str, self.connection_id)
+            self._add(partial(self._answer, id, message))
+
+    def _pong(self, data: str) -> None:
+        self._offer(Packet(f"{packets.PONG.text}{data}"))
+
+    def _expect_life(self, data: object = None) -> None:
+        """Give the client the time until its next sign of life."""
+        self.state, seconds = State.JOINED, self._worker.ping_interval
+
+        if not self.protocol.is_pinged:
+            self.state = State.AWAITED
+            seconds += self._worker.ping_timeout
+
+        self.deadline = time.monotonic() + seconds
+
+    def _ping(self, now: float) -> None:
+        self.state = State.AWAITED
+        self.deadline = now + self._worker.ping_timeout
+        self._offer(packets.PING)
+
+    def _give_up(self, now: float) -> None:
+        if self.is_busy:
+            # The pong may be behind the calls that are being answered.
+            self.deadline = now + self._worker.ping_timeout
+        else:
+            self.end()
+
+    # The answers.
 
     def _offer(self, packet: Packet) -> None:
         """Send a packet that answers no call, unless the client leaves too much unread,
         which ends the session.
         """
         if self.is_open and not self.sender.offer(packet, self._worker.max_unsent):
-            self.end(*LATE_READER)
-
-    def _expect_life(self) -> None:
-        """Give a client that has joined the time until its next sign of life."""
-        seconds = self._worker.ping_interval
-
-        if not self.protocol.is_pinged:
-            seconds += self._worker.ping_timeout
-
-        self._is_pinged = False
-        self.deadline = time.monotonic() + seconds
-
-    def _receive_message(self, message: ClientMessage) -> None:
-        if message.type == packets.CONNECT:
-            self._join(message.namespace)
-        elif message.namespace != NAMESPACE or self.connection_id is None:
-            return
-        elif message.type == packets.DISCONNECT:
-            self._leave()
-        elif message.type in CALLS and message.data[0] in self._server.methods:
-            self._add(partial(self._answer, self.connection_id, message))
-
-    def _join(self, namespace: str) -> None:
-        """Connect the client to Socket.IO, but not twice, and to one namespace."""
-        if namespace != NAMESPACE:
-            self._offer(self.protocol.refused(namespace[:MAX_NAMESPACE]))
-            return
-
-        if self.connection_id is not None:
-            self.end(*JOINED_TWICE)
-            return
-
-        id = self.connection_id = secrets.token_urlsafe(15)
-        self._expect_life()
-        self._add(partial(self._connect, id))
-
-    def _leave(self) -> None:
-        """Disconnect the client from Socket.IO."""
-        id, self.connection_id = self.connection_id, None
-
-        if id is not None:
-            self.deadline = time.monotonic() + JOIN_TIMEOUT
-            self._worker.joined.pop(id, None)
-            self._add(partial(self._disconnect, id))
-
-    def _add(self, job: Job) -> None:
-        """Do a job after those before."""
-        self._jobs.append(job)
-
-        if not self._is_working:
-            self._is_working = True
-            self._worker.start(self._work())
-
-    def _make_room(self) -> None:
-        if self._room is not None:
-            self._room.set()
-
-    async def _work(self) -> None:
-        """Do the jobs one after the other, until there are none."""
-        while self._jobs:
-            await self._jobs.popleft()()
-            self._make_room()
-
-        self._is_working = False
-
-        if not self.is_open:
-            self._slot.free()
-
-    async def _run(self, function: Callable[[], T]) -> T | None:
-        """Run a function in a thread, as in the first request. ``None`` if it fails."""
-
-        def run() -> T:
-            with self._server.app.request_context({**self._environ}):
-                return function()
-
-        return await self._worker.call(run)
-
-    async def _connect(self, id: str) -> None:
-        await self._run(partial(self._admit, id))
-        self._check_user()
-
-    def _admit(self, id: str) -> None:
-        """Connect the client, or let it try again with other credentials."""
-        post = self._worker.post
-
-        try:
-            self._server.connect(id, request.headers, partial(post, self._accept, id))
-        except Exception as error:
-            visible = self._server.records.errors.report(
-                error, "A client can't connect."
-            )
-
-            if isinstance(visible, Unavailable):
-                post(self.end, *UNCHECKED)
-            else:
-                post(self._refuse, id, body_of(visible))
+            self.end(LATE_READER)
 
     def _accept(self, id: str) -> None:
-        """Tell the client that it is connected. It gets the events from here on."""
         # It may have disconnected, and asked for another connection.
         if id == self.connection_id:
             self._offer(self.protocol.joined(id))
             self._worker.joined[id] = self
 
-    def _refuse(self, id: str, error: Record) -> None:
-        if id == self.connection_id:
-            self._offer(self.protocol.refused(NAMESPACE, error))
-            self._leave()
+    def _refuse(self, id: str, error: RecordsError) -> None:
+        if isinstance(error, Unavailable):
+            self.end(UNCHECKED)
+        elif id == self.connection_id:
+            self._offer(self.protocol.refused(NAMESPACE, body_of(error)))
 
-    async def _disconnect(self, id: str) -> None:
-        await self._run(partial(self._server.disconnect, id))
+            if self.is_open:
+                self._part()
 
     async def _answer(self, id: str, message: ClientMessage) -> None:
         """Make a call, once the client has read most of its answers."""
@@ -412,7 +321,7 @@ class Session:
         if pause := connection.count_call():
             await asyncio.sleep(pause)
 
-        packet = await self._run(partial(self._call, connection, message))
+        packet = await self._run(partial(self._result_of, connection, message))
 
         if packet is not None and self.is_open:
             self.sender.send(packet)
@@ -421,18 +330,13 @@ class Session:
         if message.data[0] == "create":
             self._check_user()
 
-    def _check_user(self) -> None:
-        """End the session if its user has too many."""
-        connections, settings = self._server.connections, self._server.settings
-        connection = connections.get(self.connection_id)
-        channel = None if connection is None else connection.user_channel
-
-        if channel and len(connections.members(channel)) > settings.max_of_user:
-            self.end(*NO_PLACE_OF_USER)
-
-    def _call(self, connection: Connection, message: ClientMessage) -> Packet | None:
+    def _result_of(
+        self, connection: Connection, message: ClientMessage
+    ) -> Packet | None:
         """Return the answer to a call, if there is one."""
-        if self._drops_calls or not self._server.connections.get(connection.id):
+        is_dropped = self.state in (State.LEAVING, State.ENDED)
+
+        if is_dropped or not self._server.connections.get(connection.id):
             return None
 
         name, *arguments = message.data
@@ -443,3 +347,38 @@ class Session:
         )
         number = message.number
         return None if number is None else packets.answered(number, text)
+
+
+OPEN: t.Final[Mapping[str, Reaction]] = {
+    packets.CLOSE.text: Session.leave,
+    packets.PING.text: Session._pong,
+}
+
+CONNECTED: t.Final[Mapping[str, Reaction]] = {
+    **OPEN,
+    packets.JOIN: lambda session, message: session.end(JOINED_TWICE),
+    packets.PART: Session._part,
+    packets.CALL: Session._call,
+    packets.BINARY_CALL: Session._call,
+}
+
+STATES: t.Final[Mapping[State, Mapping[str, Reaction]]] = {
+    State.OPENED: {
+        **OPEN,
+        packets.JOIN: Session._join,
+        BINARY: lambda session, data: session.end(NOT_TEXT),
+        DUE: lambda session, now: session.end(NOT_JOINED),
+    },
+    State.JOINED: {**CONNECTED, DUE: Session._ping},
+    State.AWAITED: {
+        **CONNECTED,
+        LIFE: Session._expect_life,
+        DUE: Session._give_up,
+    },
+    State.LEAVING: OPEN,
+    State.LEFT: {},
+    State.ENDED: {},
+}
+"""What a session does in each state, by the packet that comes or the time that is due.
+Nothing else does anything.
+"""

@@ -1,4 +1,4 @@
-"""One worker process: its sessions of clients, its event loop, and its threads."""
+"""One worker process: its clients, its event loop, and its threads."""
 
 from __future__ import annotations
 
@@ -11,25 +11,24 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
-from ..closing import DISCONNECTED, STOPPED
-from . import protocol as packets
+from ..connections import Reason
+from ..server import DISCONNECTED
 from .admission import Admission
+from .protocol import ClientEvent
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from ..closing import Reason
     from ..connections import Connection
     from ..server import Server
-    from .protocol import Packet
-    from .session import Session
+    from .client import Client
 
 T = t.TypeVar("T")
 
 logger = logging.getLogger(__package__)
 
 CHECK_INTERVAL: t.Final = 1
-"""The seconds between two checks of the sessions."""
+"""The seconds between two checks of the clients."""
 
 MAX_BATCH: t.Final = 50
 """The number of events that are written before other things get their turn."""
@@ -43,9 +42,11 @@ PAUSE: t.Final = 20e-6
 STOP_TIMEOUT: t.Final = 5
 """The seconds that the end waits for calls and for receivers of the disconnections."""
 
+STOPPED: t.Final = Reason(1001, "The server stops.")
+
 
 class Worker:
-    """Holds the sessions of one worker, and sends them events. Calls run in a pool of
+    """Holds the clients of one worker, and sends them events. Calls run in a pool of
     threads.
 
     :param threads: The maximum number of threads for calls.
@@ -68,28 +69,28 @@ class Worker:
         self.uploaded = 0
         """The bytes of large bodies that are held for requests."""
         self._answered = threading.Event()
-        self.sessions: dict[str, Session] = {}
-        """The sessions by id, the oldest first."""
+        self.clients: dict[str, Client] = {}
+        """The clients by id, the oldest first."""
         self.admission = Admission(server.app, server.settings)
         """Counts the connections."""
-        self.joined: dict[str, Session] = {}
-        """The sessions that get events, by the id of their connection."""
+        self.joined: dict[str, Client] = {}
+        """The clients that get events, by the id of their connection."""
         self._loop: asyncio.AbstractEventLoop
         # The event loop itself does not keep them.
         self._tasks: set[asyncio.Task[None]] = set()
         self._calls = ThreadPoolExecutor(threads, "records-call")
-        self._events: deque[tuple[Packet, Sequence[Connection]]] = deque()
+        self._events: deque[tuple[ClientEvent, Sequence[Connection]]] = deque()
         self._room = threading.Semaphore(MAX_WAITING_EVENTS)
         self._position = 0
 
     # Any thread may call these methods.
 
     def send_event(
-        self, name: str, record: t.Any, connections: Sequence[Connection]
+        self, path: str, name: str, record: t.Any, connections: Sequence[Connection]
     ) -> None:
         """Send an event to connections. This waits while too many others wait."""
         self._room.acquire()
-        self.post(self._send_event, packets.event(name, record), connections)
+        self.post(self._send_event, ClientEvent(path, name, record), connections)
 
     def wait_for_answers(self, timeout: float) -> None:
         """Wait until the calls and requests in progress are answered.
@@ -107,12 +108,12 @@ class Worker:
 
     def disconnect(self, connections: Sequence[Connection], reason: str) -> None:
         """Disconnect connections. Their clients are told why."""
-        packet = packets.event(DISCONNECTED, {"message": reason})
-        self.post(self._disconnect, connections, packet)
+        event = ClientEvent("", DISCONNECTED, {"message": reason})
+        self.post(self._disconnect, connections, event)
 
     def post(self, function: Callable[..., None], *args: t.Any) -> None:
         """Run a function in the event loop, after all that were posted before."""
-        # All sessions end with the loop.
+        # All connections end with the loop.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(function, *args)
 
@@ -152,9 +153,9 @@ class Worker:
             self.finish()
 
     async def stop(self) -> None:
-        """End all sessions, and wait for their receivers and for calls."""
-        for session in list(self.sessions.values()):
-            session.end(*STOPPED)
+        """End all connections, and wait for their receivers and for calls."""
+        for client in list(self.clients.values()):
+            client.end(STOPPED)
 
         end = time.monotonic() + STOP_TIMEOUT
 
@@ -167,18 +168,22 @@ class Worker:
         for task in self._tasks:
             task.cancel()
 
-    def _disconnect(self, connections: Sequence[Connection], packet: Packet) -> None:
+    def _disconnect(
+        self, connections: Sequence[Connection], event: ClientEvent
+    ) -> None:
         for connection in connections:
-            if session := self.joined.get(connection.id):
-                session.disconnect(packet)
+            if client := self.joined.get(connection.id):
+                client.disconnect(event)
 
     def _hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
         for connection in connections:
-            if session := self.joined.get(connection.id):
-                session.end(*reason)
+            if client := self.joined.get(connection.id):
+                client.end(reason)
 
-    def _send_event(self, packet: Packet, connections: Sequence[Connection]) -> None:
-        self._events.append((packet, connections))
+    def _send_event(
+        self, event: ClientEvent, connections: Sequence[Connection]
+    ) -> None:
+        self._events.append((event, connections))
 
         if len(self._events) == 1:
             self._send_some()
@@ -188,14 +193,14 @@ class Worker:
         number = 0
 
         while self._events:
-            packet, connections = self._events[0]
+            event, connections = self._events[0]
             part = connections[self._position : self._position + MAX_BATCH - number]
 
             for connection in part:
-                session = self.joined.get(connection.id)
+                client = self.joined.get(connection.id)
 
-                if session is not None:
-                    session.send_event(packet)
+                if client is not None:
+                    client.send_event(event)
 
             number += len(part)
             self._position += len(part)
@@ -215,21 +220,21 @@ class Worker:
                 return
 
     async def _check(self) -> None:
-        """Let each session do what is due, and end some to make room for clients."""
+        """Let each client do what is due, and end some to make room for others."""
         while True:
             await asyncio.sleep(CHECK_INTERVAL)
             now = time.monotonic()
             needed, self.admission.refused = self.admission.refused, 0
 
-            for session in list(self.sessions.values()):
+            for client in list(self.clients.values()):
                 try:
-                    if needed and session.make_room(now):
+                    if needed and client.make_room(now):
                         needed -= 1
                     else:
-                        session.check(now)
+                        client.check(now)
                 except Exception:
-                    # The other sessions must not wait.
-                    logger.exception("The check of a session failed.")
+                    # The other clients must not wait.
+                    logger.exception("The check of a connection failed.")
 
 
 def _run_logged(function: Callable[[], T]) -> T | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import struct
 import threading
 
 import pytest
@@ -82,7 +81,7 @@ def test_connections_take_no_threads(records, tmp_path):
             client.socket.shutdown()
 
         wait_until(lambda: len(site.connections) == 1, 30)
-        wait_until(lambda: len(loop_of(site).sessions) == 1, 30)
+        wait_until(lambda: len(loop_of(site).clients) == 1, 30)
 
     assert count == 51
     # Eight are for calls.
@@ -248,35 +247,13 @@ def test_message_that_is_refused_ends_the_connection(records, tmp_path, send, co
     assert reason[0] == code
 
 
-def test_large_message_is_refused_while_it_is_received(records, tmp_path):
-    with live(records, tmp_path, {"max_payload": 1000}) as site:
-        client = site.connect()
-        # Nothing but the beginning of 1 GB is ever sent.
-        head = struct.pack("!BBQI", 0x81, 0xFF, 1 << 30, 0)
-        client.socket.sock.sendall(head + b"x" * 1001)
-
-        assert reason_of(client)[0] == 1009
-
-
-def test_message_of_endless_fragments_is_refused(records, tmp_path):
-    with live(records, tmp_path, {"max_payload": 1000}) as site:
-        client = site.connect()
-
-        for number in range(11):
-            opcode = 0 if number else websocket.ABNF.OPCODE_TEXT
-            frame = websocket.ABNF(0, 0, 0, 0, opcode, 1, "x" * 100)
-            client.socket.sock.sendall(frame.format())
-
-        assert reason_of(client)[0] == 1009
-
-
 def test_client_that_does_not_answer_pings_is_closed(records, tmp_path, way):
     with live(records, tmp_path) as site:
         loop = loop_of(site)
         silent, other = site.connect(), site.connect()
         loop.ping_interval = loop.ping_timeout = 0.1
 
-        for session in list(loop.sessions.values()):
+        for session in list(loop.clients.values()):
             session.deadline = 0
 
         def answers():

@@ -65,7 +65,7 @@ def test_one_connection_too_many_is_refused_whatever_it_says(
         assert begun
         assert status_of_handshake(site, path) in (400, 503)
         assert request(site, "GET", POLL + query)[0] in (400, 503)
-        assert len(loop_of(site).sessions) == 1
+        assert len(loop_of(site).clients) == 1
 
 
 def test_connections_of_one_address_are_so_many_at_most(records, tmp_path):
@@ -109,7 +109,7 @@ def test_second_request_that_polls_ends_the_session(records, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "body", ["", "x", "9", "b", "bAAEC", "\x1e", "4" + "[" * 100_000, b"\xff", "d="]
+    "body", ["", "x", "9", "\x1e", "4" + "[" * 100_000, b"\xff", "d="]
 )
 def test_body_that_has_no_packets_ends_the_session(records, tmp_path, body, caplog):
     with live(records, tmp_path, {"max_connections": 1}) as site:
@@ -168,7 +168,7 @@ def test_session_that_does_not_join_in_time_is_closed(records, tmp_path, monkeyp
         silent = websocket.create_connection(url + path, timeout=30)
         assert silent.recv().startswith("0")
         end = silent.recv_data()
-        wait_until(lambda: len(loop_of(site).sessions) == 1)
+        wait_until(lambda: len(loop_of(site).clients) == 1)
         silent.shutdown()
 
         assert end[0] == websocket.ABNF.OPCODE_CLOSE

@@ -87,7 +87,7 @@ def test_connections_are_so_many_at_most_and_leave_their_places(
         for stage, has_reset in product(STAGES * 3, [True, False]):
             leave(site, stage, has_reset)
 
-        wait_until(lambda: not (loop_of(site).sessions or site.connections))
+        wait_until(lambda: not (loop_of(site).clients or site.connections))
         clients = [site.connect() for _ in range(20)]
 
         with pytest.raises(websocket.WebSocketBadStatusException, match="503"):

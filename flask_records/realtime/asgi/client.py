@@ -1,0 +1,191 @@
+"""A client that stays connected: its slot, its connection, its jobs in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+import typing as t
+from abc import ABC, abstractmethod
+from collections import deque
+from functools import partial
+
+from flask import request
+
+from ..connections import Reason
+
+if t.TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from _typeshed.wsgi import WSGIEnvironment
+
+    from ...errors import RecordsError
+    from .admission import Slot
+    from .protocol import ClientEvent
+    from .worker import Worker
+
+    T = t.TypeVar("T")
+    Job: t.TypeAlias = Callable[[], Awaitable[None]]
+
+LOGIN_TIMEOUT: t.Final = 5
+"""The seconds that a client has to log in where places are scarce."""
+
+NO_PLACE: t.Final = Reason(1013, "Too many connections. Log in, or connect later.")
+
+NO_PLACE_OF_USER: t.Final = Reason(1013, "Too many connections of this user.")
+
+
+class Client(ABC):
+    """A client that stays connected. It is used in the event loop only, and lets its
+    jobs run in threads, one after the other.
+
+    :param environ: The first request, without a body.
+    :param slot: The slot in the admission, which is free after the end.
+    """
+
+    def __init__(self, worker: Worker, environ: WSGIEnvironment, slot: Slot) -> None:
+        self.id = secrets.token_urlsafe(15)
+        """The id of the client."""
+        self.connection_id: str | None = None
+        """The id of the connection, once the client asks for one."""
+        self._began = time.monotonic()
+        self._worker = worker
+        self._server = worker.server
+        self._environ = environ
+        self._slot = slot
+        self._jobs: deque[Job] = deque()
+        self._room: asyncio.Event | None = None
+        self._is_working = False
+        worker.clients[self.id] = self
+
+    @property
+    @abstractmethod
+    def is_open(self) -> bool:
+        """``True`` until the client leaves, or the server ends the connection."""
+
+    @abstractmethod
+    def send_event(self, event: ClientEvent) -> None:
+        """Send an event. A client that leaves too much unread is disconnected."""
+
+    @abstractmethod
+    def check(self, now: float) -> None:
+        """Do what is due.
+
+        :param now: The time.
+        """
+
+    @abstractmethod
+    def disconnect(self, event: ClientEvent) -> None:
+        """Disconnect the client for the application.
+
+        :param event: Tells the reason.
+        """
+
+    @abstractmethod
+    def end(self, reason: Reason | None = None) -> None:
+        """Hang up, so that the client connects again. Nothing happens if it is done.
+
+        :param reason: What the client is told, if anything.
+        """
+
+    @abstractmethod
+    def _accept(self, id: str) -> None:
+        """Tell the client that it is connected."""
+
+    @abstractmethod
+    def _refuse(self, id: str, error: RecordsError) -> None:
+        """Tell the client that it is not connected."""
+
+    def make_room(self, now: float) -> bool:
+        """End the connection if the client has had the time to log in, and has not, and
+        return whether it has ended.
+
+        :param now: The time.
+        """
+        connection = self._server.connections.get(self.connection_id)
+        is_logged_in = connection is not None and connection.is_logged_in
+
+        if is_logged_in or now < self._began + LOGIN_TIMEOUT:
+            return False
+
+        self.end(NO_PLACE)
+        return True
+
+    def _begin_connection(self) -> None:
+        """Connect the client, or refuse it, in a thread."""
+        id = self.connection_id = secrets.token_urlsafe(15)
+        self._add(partial(self._connect, id))
+
+    def _end_connection(self) -> None:
+        """Disconnect the client if it is connected. It gets no more events."""
+        id, self.connection_id = self.connection_id, None
+
+        if id is not None:
+            self._worker.joined.pop(id, None)
+            self._add(partial(self._run, partial(self._server.disconnect, id)))
+
+    def _close(self) -> None:
+        """Forget the client, whose slot is free after its last job."""
+        self._worker.clients.pop(self.id, None)
+        self._end_connection()
+        self._note_room()
+
+        if not self._is_working:
+            self._slot.free()
+
+    def _add(self, job: Job) -> None:
+        """Do a job after those before."""
+        self._jobs.append(job)
+
+        if not self._is_working:
+            self._is_working = True
+            self._worker.start(self._work())
+
+    async def _work(self) -> None:
+        """Do the jobs one after the other, until there are none."""
+        while self._jobs:
+            await self._jobs.popleft()()
+            self._note_room()
+
+        self._is_working = False
+
+        if not self.is_open:
+            self._slot.free()
+
+    def _note_room(self) -> None:
+        """Let those go on who wait for room among the jobs."""
+        if self._room is not None:
+            self._room.set()
+
+    async def _run(self, function: Callable[[], T]) -> T | None:
+        """Run a function in a thread, as in the first request. ``None`` if it fails."""
+
+        def run() -> T:
+            with self._server.app.request_context({**self._environ}):
+                return function()
+
+        return await self._worker.call(run)
+
+    async def _connect(self, id: str) -> None:
+        await self._run(partial(self._admit, id))
+        self._check_user()
+
+    def _admit(self, id: str) -> None:
+        """Connect the client, or refuse it."""
+        post = self._worker.post
+
+        try:
+            self._server.connect(id, request.headers, partial(post, self._accept, id))
+        except Exception as error:
+            failure = "A client can't connect."
+            visible = self._server.records.errors.report(error, failure)
+            post(self._refuse, id, visible)
+
+    def _check_user(self) -> None:
+        """End the connection if its user has too many."""
+        connections, settings = self._server.connections, self._server.settings
+        connection = connections.get(self.connection_id)
+        channel = None if connection is None else connection.user_channel
+
+        if channel and len(connections.members(channel)) > settings.max_of_user:
+            self.end(NO_PLACE_OF_USER)
