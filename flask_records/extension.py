@@ -7,7 +7,7 @@ from weakref import WeakSet
 
 from flask import Blueprint
 
-from .adapter.watch import Watch
+from .adapter.session_events import SessionEvents
 from .authentication import AuthenticationService
 from .authentication.access import Access, check_issuers, find_authentication
 from .authentication.limits import Limits
@@ -222,7 +222,7 @@ class FlaskRecords(CallSignals):
 
         :param session: A session or its source, such as ``db.session``.
         """
-        Watch(self.services, session)
+        SessionEvents(self.services, session)
 
     def media_types_of(self, service: Service) -> tuple[str, ...]:
         """Return the media types of bodies that a service reads."""

@@ -15,16 +15,16 @@ from werkzeug.datastructures import FileStorage
 from ..errors import not_an_object
 from ..problems import CHANGED, NO_LIST, Problem, READ_ONLY, REQUIRED, UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS, refuse, shortened
+from ..query.conversions import cast, cast_and_check, is_same, NULL_TEXTS
 from ..query.plans import Selection
-from ..query.values import cast, cast_and_check, is_same, NULL_TEXTS
-from .reading import identifier, not_found
+from .resolved_call import identifier, not_found
 
 if t.TYPE_CHECKING:
     from ..database.database import Writing
     from ..query import Field, Fields, Scope
-    from ..query.values import Cast
+    from ..query.conversions import Cast
     from ..typing import Id, Record
-    from .reading import ResolvedCall
+    from .resolved_call import ResolvedCall
 
 NOTHING: t.Final[frozenset[str]] = frozenset()
 
@@ -145,7 +145,7 @@ class Bodies:
         refused = self._refused(call, is_new=False)
         return self._read(call, "patch", body, refused, is_compared=not is_many)
 
-    def misfits(
+    def type_problems(
         self, scope: Scope, method: str, body: Mapping[str, t.Any]
     ) -> dict[str, Problem]:
         """Return the problems of values of a client that are not of the type of their

@@ -117,7 +117,7 @@ def meets_related(
         return None
 
     own, others = key_names(relationship)
-    field = served.anywhere.fields.stored.get(next(iter(own), ""))
+    field = served.generic.fields.stored.get(next(iter(own), ""))
 
     if field is None or not isinstance(record, dict) or field.name not in record:
         return None

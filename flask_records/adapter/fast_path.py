@@ -17,12 +17,12 @@ from sqlalchemy import ClauseElement, orm
 
 from ..database.connections import listens
 from ..database.database_errors import not_kept
+from ..query.conversions import is_json
 from ..query.plan_cache import PlanCache
 from ..query.plans import have_id, id_parameters
-from ..query.values import is_json
 from ..query.where import conditions
 from .bodies import function_of, has_constructor
-from .reading import identifier
+from .resolved_call import identifier
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ if t.TYPE_CHECKING:
     from ..database.database import Writing
     from ..query import Field, Fields
     from ..typing import Id, Record
-    from .reading import ResolvedCall
+    from .resolved_call import ResolvedCall
 
     Statement: t.TypeAlias = sa.Update | sa.Delete
 

@@ -20,8 +20,8 @@ from .bodies import Bodies
 from .call_paths import CallPaths
 from .fast_path import FastPath
 from .populate import Populate
-from .reading import not_found, ResolvedCall
 from .relations import writable_relations
+from .resolved_call import not_found, ResolvedCall
 from .writing import Guards, UnitOfWork
 
 if t.TYPE_CHECKING:
@@ -88,7 +88,7 @@ class ServedModel:
         return mapper_of(self.mapped_class)
 
     @cached_property
-    def anywhere(self) -> Model:
+    def generic(self) -> Model:
         """The model, as far as it is the same on every database."""
         return Model(self, None)
 
@@ -160,7 +160,7 @@ class ServedModel:
 
         return model.clients.of_user(self.rules, params.user)
 
-    def reading(
+    def open_reading(
         self, params: Params, *, has_groups: bool = False
     ) -> tuple[Reading, ResolvedCall]:
         """Return an object that reads, and the call with its query resolved.
@@ -172,7 +172,7 @@ class ServedModel:
         model = self.on(reading.dialect)
         return reading, self._resolved(params, model, has_groups=has_groups)
 
-    def writing(self, params: Params) -> tuple[Writing, ResolvedCall]:
+    def open_writing(self, params: Params) -> tuple[Writing, ResolvedCall]:
         """Return an object that writes, and the call with its query resolved, and with
         guards of the fields in its body.
 
@@ -200,10 +200,10 @@ class ServedModel:
 
         query = resolve(raw, self.syntax, paths)
         query = query if groups is None else replace(query, groups=groups)
-        beside: Sequence[Field] = ()
+        rule_fields: Sequence[Field] = ()
 
         if state.is_whole:
-            query, beside = self._whole(params, model, query)
+            query, rule_fields = self._whole(params, model, query)
 
         query = model.within_rules(query, params)
         names = {field.name for field in query.selected} if shown_if else ()
@@ -216,8 +216,8 @@ class ServedModel:
         return ResolvedCall(
             *(model, scope, params, query, links),
             selection=_selection(query, shown, [scope, model.clients], links),
-            beside=[field.name for field in beside],
-            is_private=bool(beside or (is_client and self.rules.visible)),
+            rule_fields=[field.name for field in rule_fields],
+            is_private=bool(rule_fields or (is_client and self.rules.visible)),
         )
 
     def _whole(
@@ -226,20 +226,20 @@ class ServedModel:
         """Return a query of whole records, of which the caller gets a part, and the
         hidden fields in them that decide who else does.
         """
-        beside: list[Field] = []
+        rule_fields: list[Field] = []
         whole = model.application.everything
 
         if params.provider is not None:
             service, whole = params._state.service, model.clients.everything
             named = service.rules.hidden_fields if service else frozenset()
-            beside = [model.fields.stored[name] for name in sorted(named)]
+            rule_fields = [model.fields.stored[name] for name in sorted(named)]
 
-        selected = (*whole.selected, *beside) if beside else whole.selected
+        selected = (*whole.selected, *rule_fields) if rule_fields else whole.selected
 
         if query.selected is selected:
-            return query, beside
+            return query, rule_fields
 
-        return replace(query, selected=selected), beside
+        return replace(query, selected=selected), rule_fields
 
     def _guards(self, call: ResolvedCall) -> Guards | None:
         scope, sent = call.scope, call.params._state.client_fields

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from sqlalchemy import orm
 
 from ..database.transaction import Transaction
+from ..query.conversions import nullable
 from ..query.groups import AGGREGATES, GROUP, UNITS
 from ..query.operators import LIMIT, POPULATE, SELECT
 from ..query.readers import contained, flag, many, one, pair, pattern, text
-from ..query.values import nullable
 from ..service.globals import current_records
 from ..service.schemas import COUNT, list_of, object_of, Relation, Schemas
 from .call_paths import sees_keys

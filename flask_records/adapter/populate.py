@@ -14,7 +14,7 @@ from ..query.bounds import refused
 from ..query.paths import has_single_key, key_names, MAX_STEPS, split_paths
 from ..query.plan_cache import Plan
 from ..service.globals import current_records
-from .reading import chunks
+from .resolved_call import chunks
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

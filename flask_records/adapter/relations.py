@@ -14,7 +14,7 @@ from ..query.bounds import current_bounds, refuse, refused
 from ..query.field import shown
 from ..query.plan_cache import Plan
 from .populate import service_of
-from .reading import chunks, identifier
+from .resolved_call import chunks, identifier
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

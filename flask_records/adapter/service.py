@@ -13,16 +13,16 @@ from ..names import METHODS
 from ..pagination import Page, Pagination
 from ..query import FieldOptions, FieldRules, Matching, Syntax
 from ..query.bounds import refuse
+from ..query.conversions import converters_of
 from ..query.paths import key_names
-from ..query.values import converters_of
 from ..service import Capabilities
 from ..settings import names_of
 from .bodies import changed
 from .call_paths import meets_related
-from .checks import check_names, check_rules, check_secrets
 from .fast_path import Write
 from .model import ServedModel
-from .reading import identifier, not_found
+from .option_checks import check_names, check_rules, check_secrets
+from .resolved_call import identifier, not_found
 from .writing import check_number, multi_of
 
 if t.TYPE_CHECKING:
@@ -32,13 +32,13 @@ if t.TYPE_CHECKING:
     from ..database.database import Writing
     from ..database.sessions import SessionSource
     from ..query import Operator, Scope
-    from ..query.values import Converters
+    from ..query.conversions import Converters
+    from ..service.capabilities import BodyCheck
     from ..service.context import Params
     from ..service.schemas import Schemas
-    from ..service.target import BodyCheck
     from ..typing import Id, Record, Rule
     from .bodies import Body
-    from .reading import ResolvedCall
+    from .resolved_call import ResolvedCall
 
 
 NO_CLASS: t.Final = """\
@@ -175,12 +175,12 @@ class SQLAlchemyService(Capabilities):
     @cached_property
     def id(self) -> str:
         """The name of the identifier field."""
-        return self.served.anywhere.fields.id.name
+        return self.served.generic.fields.id.name
 
     @cached_property
     def hidden(self) -> frozenset[str]:
         """The fields that no client sees."""
-        return self.served.anywhere.fields.names - self.served.anywhere.clients.names
+        return self.served.generic.fields.names - self.served.generic.clients.names
 
     @cached_property
     def relationships(self) -> frozenset[str]:
@@ -196,7 +196,7 @@ class SQLAlchemyService(Capabilities):
         """Return the fields that a caller may name, or that clients may, as far as no
         rule hides them.
         """
-        return self.served.scope_of(params, self.served.anywhere)
+        return self.served.scope_of(params, self.served.generic)
 
     def schemas_for(self, params: Params | None) -> Schemas:
         """Return the JSON Schemas of what a caller sends and gets.
@@ -219,7 +219,7 @@ class SQLAlchemyService(Capabilities):
         served = self.served
         model = served.on(served.database.reading().dialect)
         scope = served.scope_of(params, model)
-        return partial(model.bodies.misfits, scope, method)
+        return partial(model.bodies.type_problems, scope, method)
 
     def begin(self, *, writes: bool) -> None:
         """Join the transaction in progress. A call that writes takes SQLite's write
@@ -270,7 +270,7 @@ class SQLAlchemyService(Capabilities):
 
         :raises BadRequest: A part of the query is not understood.
         """
-        reading, call = self.served.reading(params, has_groups=True)
+        reading, call = self.served.open_reading(params, has_groups=True)
         pagination = self.pagination if params.paginate else Pagination()
         limit, skip = pagination.limit(call.query.limit), call.query.skip
 
@@ -301,7 +301,7 @@ class SQLAlchemyService(Capabilities):
         :raises BadRequest: A part of the query is not understood.
         """
         with Transaction(writes=False):
-            _, call = self.served.reading(params)
+            _, call = self.served.open_reading(params)
 
         return call.model.plans.statement(call.query, call.selection)
 
@@ -311,7 +311,7 @@ class SQLAlchemyService(Capabilities):
         :raises BadRequest: A part of the query is not understood.
         """
         with Transaction(writes=False):
-            reading, call = self.served.reading(params)
+            reading, call = self.served.open_reading(params)
 
             with reading:
                 rows = reading.rows(call.model.plans.count(call.query))
@@ -323,7 +323,7 @@ class SQLAlchemyService(Capabilities):
 
         :raises NotFound: There is no such record, or it does not match the query.
         """
-        reading, call = self.served.reading(params)
+        reading, call = self.served.open_reading(params)
         value = identifier(call.model.fields, id)
         checked = params._state.checked_value
 
@@ -361,7 +361,7 @@ class SQLAlchemyService(Capabilities):
         if is_list:
             self.check_multi("create", params)
 
-        writing, call = self.served.writing(params)
+        writing, call = self.served.open_writing(params)
         bodies = call.model.bodies.created(call, data)
         write = Write("create", writing, call, bodies, is_list=is_list)
         records = call.model.write(write)
@@ -373,7 +373,7 @@ class SQLAlchemyService(Capabilities):
         :raises NotFound: There is no such record, or it does not match the query.
         :raises BadRequest: The data does not fit the fields.
         """
-        writing, call = self.served.writing(params)
+        writing, call = self.served.open_writing(params)
         body = call.model.bodies.replaced(call, data)
         return self._write(writing, call, id, body)[0]
 
@@ -387,7 +387,7 @@ class SQLAlchemyService(Capabilities):
         if id is None:
             self.check_multi("patch", params)
 
-        writing, call = self.served.writing(params)
+        writing, call = self.served.open_writing(params)
         is_many = id is None
         body = call.model.bodies.merged(call, data, is_many=is_many)
         records = self._write(writing, call, id, body)
@@ -402,7 +402,7 @@ class SQLAlchemyService(Capabilities):
         if id is None:
             self.check_multi("remove", params)
 
-        writing, call = self.served.writing(params)
+        writing, call = self.served.open_writing(params)
         records = call.model.write(Write("remove", writing, call, id=id))
         return records if id is None else records[0]
 

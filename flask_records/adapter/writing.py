@@ -11,12 +11,12 @@ from ..database.database_errors import not_kept
 from ..errors import BadRequest, Conflict
 from ..problems import OWNED, Problem, READ_ONLY
 from ..query.bounds import current_bounds, refuse
+from ..query.conversions import is_json
 from ..query.plans import Selection
-from ..query.values import is_json
 from ..settings import names_of
 from .bodies import Constructor, has_constructor
-from .reading import chunks, identifier
 from .relations import load_related, RelatedInstances
+from .resolved_call import chunks, identifier
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -1,5 +1,6 @@
 """From a query to an SQL expression: data in, expression out."""
 
+from .conversions import Converter as Converter
 from .field import Field as Field
 from .fields import FieldOptions as FieldOptions
 from .fields import Fields as Fields
@@ -9,4 +10,3 @@ from .operators import Syntax as Syntax
 from .rules import FieldRules as FieldRules
 from .rules import FromUser as FromUser
 from .scope import Scope as Scope
-from .values import Converter as Converter

@@ -1,4 +1,4 @@
-"""Casts of values on the wire, one for each type.
+"""Functions that make a Python value of one value on the wire, one for each type.
 
 Each function raises :class:`ValueError` with a phrase that follows the name of the
 field, such as ``is not a number``.

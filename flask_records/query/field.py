@@ -19,8 +19,8 @@ from ..errors import BadRequest
 from ..problems import Problem
 from .bounds import shortened
 from .casts import moment_text, of_json_text
-from .types import conversion_of
-from .values import (
+from .column_types import conversion_of
+from .conversions import (
     Cast,
     cast,
     cast_and_check,

@@ -13,8 +13,8 @@ from .field import CompositeField, fields_of, is_kept, values_of
 from .paths import MAX_STEPS
 
 if t.TYPE_CHECKING:
+    from .conversions import Converters
     from .field import Field
-    from .values import Converters
 
 
 COMPOSITE: t.Final = "id"

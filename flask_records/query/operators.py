@@ -18,9 +18,9 @@ import sqlalchemy as sa
 from sqlalchemy.sql import operators
 
 from .bounds import POPULATE as POPULATE
+from .conversions import is_json
 from .field import Field
 from .readers import contained, ESCAPE, flag, many, one, pair, pattern, text
-from .values import is_json
 
 Column: t.TypeAlias = "sa.ColumnElement[t.Any]"
 Expression: t.TypeAlias = "sa.ColumnElement[bool]"

@@ -17,10 +17,10 @@ from .where import conditions, ResolvedGroup, ResolvedQuery
 if t.TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
+    from .conversions import Cast
     from .field import Field
     from .fields import Fields
     from .groups import GroupColumn, Groups
-    from .values import Cast
     from .where import SortPath
 
     Select: t.TypeAlias = sa.Select[t.Any]

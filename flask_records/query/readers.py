@@ -1,4 +1,4 @@
-"""The functions that read the values of operators in a query."""
+"""Readers of the values of operators: from the text or JSON of a query, typed."""
 
 from __future__ import annotations
 

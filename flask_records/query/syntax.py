@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from .. import problems
 from ..errors import BadRequest
 from .bounds import refused, shortened
+from .conversions import is_json
 from .operators import (
     AT_LEAST,
     AT_MOST,
@@ -26,7 +27,6 @@ from .operators import (
     SELECT,
 )
 from .readers import items_of
-from .values import is_json
 from .where import (
     ResolvedComparison,
     ResolvedGroup,

@@ -43,20 +43,20 @@ class Message:
     channels: list[str]
     """The names of the channels that get it."""
 
-    beside: Record = field(default_factory=dict)
+    rule_values: Record = field(default_factory=dict)
     """Values that are not in the record, which rules need."""
 
     @classmethod
     def of_json(cls, value: Record) -> Message:
         """Return the event of a JSON value."""
-        names = ("service", "event", "record", "channels", "beside")
+        names = ("service", "event", "record", "channels", "rule_values")
         return cls(*[value[name] for name in names])
 
     @property
     def stored(self) -> t.Any:
         """The record with the values that rules are asked about."""
-        if self.beside and isinstance(self.record, dict):
-            return {**self.record, **self.beside}
+        if self.rule_values and isinstance(self.record, dict):
+            return {**self.record, **self.rule_values}
 
         return self.record
 
@@ -80,12 +80,12 @@ def message_of(records: FlaskRecords, event: Event) -> Message | None:
         return None
 
     passwords = {auth.password for auth in asking}
-    record, beside = [without(part, passwords) for part in opened(event)]
+    record, rule_values = [without(part, passwords) for part in opened(event)]
 
     if is_login and not channels:
         record = _token_of(record)
 
-    return Message(service.path, event.name, record, channels, beside)
+    return Message(service.path, event.name, record, channels, rule_values)
 
 
 def _channels_of(records: FlaskRecords, event: Event) -> list[str]:

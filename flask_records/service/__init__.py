@@ -1,4 +1,4 @@
 """Services: named sets of records, reached through six methods."""
 
+from .capabilities import Capabilities as Capabilities
 from .service import Service as Service
-from .target import Capabilities as Capabilities

@@ -49,26 +49,26 @@ class PrivateRecord(dict[str, t.Any]):
 
     :param unseen: The names of the fields that the client may not see for whom it was
         read, if that is known. The rules are asked otherwise.
-    :param beside: Values of hidden fields that are not in it, by which rules decide
-        who may see it.
+    :param rule_values: Values of hidden fields that are not in it, by which rules
+        decide who may see it.
     :param viewer: The user of this client. A cache may hand the record to another one,
         for whom the rules are asked anew.
     """
 
-    __slots__ = ("beside", "service", "unseen", "viewer")
+    __slots__ = ("rule_values", "service", "unseen", "viewer")
 
     def __init__(
         self,
         record: Mapping[str, t.Any],
         service: Service,
         unseen: frozenset[str] | None = None,
-        beside: Mapping[str, t.Any] | None = None,
+        rule_values: Mapping[str, t.Any] | None = None,
         viewer: t.Any = ANYBODY,
     ) -> None:
         super().__init__(record)
         self.service = service
         self.unseen = unseen
-        self.beside = beside or {}
+        self.rule_values = rule_values or {}
         self.viewer = viewer
 
     def known_unseen(self, viewer: t.Any) -> frozenset[str] | None:
@@ -86,7 +86,7 @@ class PrivateRecord(dict[str, t.Any]):
         unseen: Collection[str] | None = self.known_unseen(viewer)
 
         if unseen is None:
-            unseen = unseen_by(viewer, self.service, {**self, **self.beside})
+            unseen = unseen_by(viewer, self.service, {**self, **self.rule_values})
 
         names = self.service.capabilities.hidden.union(unseen)
         return {name: value for name, value in self.items() if name not in names}
@@ -111,7 +111,7 @@ class PrivateRecord(dict[str, t.Any]):
         return _restored, (dict(self), self.service.path)
 
     def _with(self, record: Record) -> PrivateRecord:
-        known = self.unseen, self.beside, self.viewer
+        known = self.unseen, self.rule_values, self.viewer
         return PrivateRecord(record, self.service, *known)
 
 
@@ -220,7 +220,7 @@ def _with_answers(service: Service, context: HookContext, result: t.Any) -> t.An
     result = with_records(result, ask)
 
     if asked:
-        rights = Rights(service, [{**each, **each.beside} for each in asked])
+        rights = Rights(service, [{**each, **each.rule_values} for each in asked])
         answers = rights.hidden_from(viewer)
 
         for record, unseen in zip(asked, answers, strict=True):
@@ -247,8 +247,8 @@ def event_records(service: Service, records: t.Any) -> t.Any:
             return sent
 
         hidden = {n: record[n] for n in service.rules.hidden_fields if n in record}
-        beside = {**getattr(record, "beside", {}), **hidden}
-        return PrivateRecord(sent, service, beside=beside)
+        rule_values = {**getattr(record, "rule_values", {}), **hidden}
+        return PrivateRecord(sent, service, rule_values=rule_values)
 
     return with_records(records, change)
 
@@ -265,7 +265,7 @@ def opened(event: Event) -> tuple[t.Any, Mapping[str, t.Any]]:
     if record.service is not event.service:
         return record.shown_to(NOBODY), {}
 
-    return dict(record), record.beside
+    return dict(record), record.rule_values
 
 
 def cut_throughout(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:

@@ -19,8 +19,8 @@ from ..query.rules import (
     unknown_names,
     UserRule,
 )
+from .capabilities import check_methods
 from .context import Params, restrict
-from .target import check_methods
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence

@@ -10,6 +10,7 @@ from ..errors import NotAuthenticated
 from ..names import EVENTS, METHODS, READS
 from ..settings import names_of
 from ..signals import CallSignals
+from .capabilities import capabilities_of, check_methods, methods_of
 from .context import CallState, HookContext, Params
 from .events import EventSender, Transports
 from .globals import call_stack
@@ -17,7 +18,6 @@ from .methods import BoundMethods, Methods
 from .pipeline import Pipeline
 from .results import private
 from .rights import AccessRules, NO_FIELDS
-from .target import capabilities_of, check_methods, methods_of
 from .validation import schemas_of
 
 if t.TYPE_CHECKING:

@@ -87,10 +87,10 @@ def test_no_password_and_no_hidden_field_leaves_the_process(
     assert "password" not in str(told)
     assert "argon2" not in str(told)
     assert ("age" in messages[0]["record"]) is (path != "people")
-    assert all("age" not in each["beside"] for each in messages)
+    assert all("age" not in each["rule_values"] for each in messages)
 
 
-def test_hidden_field_leaves_beside_the_record_if_a_query_names_it(told, open_site):
+def test_hidden_field_travels_with_the_record_if_a_query_names_it(told, open_site):
     records = make_live_records()
     service = SQLAlchemyService(Message, hidden=["user_id", "rank"])
     letters = records.add("letters", service, readable={"user_id": FromUser("id")})
@@ -111,7 +111,7 @@ def test_hidden_field_leaves_beside_the_record_if_a_query_names_it(told, open_si
     ]
     assert bob.events() == []
     assert first["record"] == second["record"] == shown
-    assert first["beside"] == second["beside"] == {"user_id": 1}
+    assert first["rule_values"] == second["rule_values"] == {"user_id": 1}
 
 
 def test_login_and_logout_tell_nothing_that_lets_in(told, open_site):

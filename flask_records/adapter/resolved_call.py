@@ -1,12 +1,12 @@
-"""Records read by a call on a model."""
+"""A call on a model with its query resolved, and the records of its rows."""
 
 from __future__ import annotations
 
 import typing as t
 
 from ..errors import NotFound
+from ..query.conversions import cast
 from ..query.field import shown
-from ..query.values import cast
 from ..service.results import PrivateRecord
 
 if t.TYPE_CHECKING:
@@ -50,7 +50,7 @@ class ResolvedCall(t.NamedTuple):
     selection: Selection
     """The columns to select."""
 
-    beside: Sequence[str] = ()
+    rule_fields: Sequence[str] = ()
     """The hidden fields that are selected for rules, and are in no record."""
 
     is_private: bool = False
@@ -113,14 +113,14 @@ class ResolvedCall(t.NamedTuple):
             raise RuntimeError("A call with rules for fields needs its service.")
 
         for record, row in zip(records, rows, strict=True):
-            beside = {name: record.pop(name) for name in self.beside}
+            rule_values = {name: record.pop(name) for name in self.rule_fields}
             unseen = [
                 name
                 for index, name in enumerate(self.selection.conditions, start)
                 if not row[index]
             ]
             names = hidden.union(unseen) if unseen else hidden
-            private.append(PrivateRecord(record, service, names, beside, viewer))
+            private.append(PrivateRecord(record, service, names, rule_values, viewer))
 
         return private
 

@@ -32,7 +32,7 @@ _told: WeakKeyDictionary[orm.SessionTransaction, set[Told]] = WeakKeyDictionary(
 """The records whose events a transaction has sent, or that it has made and removed."""
 
 
-class Watch:
+class SessionEvents:
     """Sends the events of what forms, commands and jobs write through the ORM.
 
     :param services: The services, by path.

@@ -1,4 +1,4 @@
-"""The object of a service: its methods and its optional parts."""
+"""The object of a service: its methods, and the optional parts of its behaviour."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def check_rules(model: ServedModel) -> None:
 
     :raises ValueError: A name is not a field, or identifies the records.
     """
-    scope, rules = model.anywhere.clients, model.rules
+    scope, rules = model.generic.clients, model.rules
 
     for option, names in (("visible", rules.visible), ("writable", rules.writable)):
         known = scope.writable if option == "writable" else scope.names
@@ -61,7 +61,7 @@ def check_names(model: ServedModel) -> None:
 
     :raises ValueError: There is one.
     """
-    options, fields = model.options, model.anywhere.fields.stored
+    options, fields = model.options, model.generic.fields.stored
     relationships = model.mapper.relationships.keys()
     converted = [key for key in options.converters if isinstance(key, str)]
     named: list[tuple[str, Iterable[str], Collection[str], str]] = [
@@ -92,7 +92,7 @@ def check_secrets(model: ServedModel, app: Flask, methods: Collection[str]) -> N
 
     names = [
         field.name
-        for field in model.anywhere.clients
+        for field in model.generic.clients
         if _is_like_secret(field.name)
         and field.name not in model.rules.visible
         and not isinstance(field.column.type, sa.Boolean)

@@ -1,4 +1,4 @@
-"""The types of columns: the conversion of the values of each."""
+"""The table of the types of columns: how values of each are converted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sqlalchemy.types import NullType, TypeDecorator, TypeEngine
 
 from .. import problems
 from . import casts
-from .values import (
+from .conversions import (
     cast_and_check,
     Check,
     Conversion,

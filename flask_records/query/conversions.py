@@ -1,4 +1,4 @@
-"""Values on the wire, converted to values of a column, and back."""
+"""Values on the wire, converted to values of a column and back by its type."""
 
 from __future__ import annotations
 
