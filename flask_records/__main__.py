@@ -1,0 +1,55 @@
+"""The commands of ``python -m flask_records``, which need no application."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import click
+from sqlalchemy.exc import SQLAlchemyError
+
+NO_PACKAGE = """\
+Install 'flask-record-services[asgi]' and the driver of the database, such as \
+'psycopg[binary]' or 'pymysql'.\
+"""
+
+
+@click.group()
+def main() -> None:
+    """Begin with Flask-Records."""
+
+
+@main.command()
+@click.argument("url")
+@click.option("--write", is_flag=True, help="Let clients write. They read by default.")
+@click.option(
+    "--tables", default="", help="The tables to serve, as 'a,b'. All by default."
+)
+@click.option("--token", envvar="RECORDS_TOKEN", help="A token that callers need.")
+@click.option("--port", default=8000, show_default=True)
+def serve(url: str, write: bool, tables: str, token: str | None, port: int) -> None:
+    """Serve the tables of a database on this machine, with the explorer.
+
+    URL is one of SQLAlchemy, such as postgresql+psycopg://ann@127.0.0.1/shop, or the
+    path of a SQLite file.
+    """
+    try:
+        from .start.local_server import LocalServer
+        from .start.reflection import create_app
+
+        names = [name.strip() for name in tables.split(",") if name.strip()]
+        app, realtime, left_out = create_app(url, tables=names, writes=write)
+    except ImportError as error:
+        raise click.ClickException(f"{error}. {NO_PACKAGE}") from error
+    except (RuntimeError, SQLAlchemyError, ValueError) as error:
+        raise click.ClickException(str(getattr(error, "orig", error))) from error
+
+    for sentence in left_out:
+        click.echo(f"Left out: {sentence}", err=True)
+
+    end = f"?{urlencode({'token': token})}" if token else ""
+    click.echo(f"Explorer, calls and documents at http://127.0.0.1:{port}/{end}")
+    LocalServer(realtime.asgi(app), port, token).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Beginnings: a server of an existing database, and a new application."""
