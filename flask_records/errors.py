@@ -20,7 +20,8 @@
         ├── GeneralError          500
         ├── NotImplementedError_  501, named ``NotImplemented`` on the wire
         ├── BadGateway            502
-        └── Unavailable           503
+        ├── Unavailable           503
+        └── ForeignError          any other, named by Werkzeug
 
 None of them derives from Werkzeug's exception of the same status, so that the error
 pages of the host application stay its own.
@@ -39,6 +40,9 @@ if t.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
+
+CLASS_NAME: t.Final = "className"
+"""The key in the JSON of an error that has its class, such as ``bad-request``."""
 
 SHOWN_STATEMENT = re.compile("near '.*", re.DOTALL)
 """The part of a statement that MariaDB shows."""
@@ -96,7 +100,7 @@ class RecordsError(HTTPException):
             "name": self.name,
             "message": self.message,
             "code": self.code,
-            "className": self.class_name,
+            CLASS_NAME: self.class_name,
             "errors": coded(self.errors) if codes else self.errors,
         }
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from ..authentication.limits import count_account
 from ..authentication.records import current_records
 from ..authentication.refresh_tokens import CLAIM
+from ..authentication.strategies import ACCESS_TOKEN
 from ..errors import BadRequest, Conflict, Forbidden, NotAuthenticated
 from ..problems import EMPTY, NO_TEXT, Problem, TOO_LONG
 from ..service import Capabilities
@@ -212,7 +213,7 @@ class AccountManagement(Capabilities):
             }
             for action, value in values.items()
         ]
-        record = {"type": "object", "properties": {"accessToken": TEXT}}
+        record = {"type": "object", "properties": {ACCESS_TOKEN: TEXT}}
         return Schemas(
             record=record,
             create={"anyOf": actions},
@@ -349,7 +350,7 @@ class AccountManagement(Capabilities):
             service.refresh.keep(payload)
 
         token, _ = service.tokens.create(service.get_user(id), claims)
-        return {"accessToken": token}
+        return {ACCESS_TOKEN: token}
 
     def _mail(self, kind: str, address: str) -> None:
         """Send a mail with a token to a user, if there is one with the address."""

@@ -11,7 +11,7 @@ from sqlalchemy import orm
 from ..database.transaction import Transaction
 from ..query.conversions import nullable
 from ..query.groups import AGGREGATES, GROUP, UNITS
-from ..query.operators import LIMIT, POPULATE, SELECT
+from ..query.operators import LIMIT, POPULATE, SELECT, SKIP, SORT
 from ..query.readers import contained, flag, many, one, pair, pattern, text
 from ..service.globals import current_records
 from ..service.schemas import COUNT, list_of, object_of, Relation, Schemas
@@ -182,8 +182,8 @@ class ModelSchemas:
         directions = dict.fromkeys(ordered, {"enum": [1, -1]})
         paging: dict[str, Schema] = {
             LIMIT: {**COUNT, **default},
-            "$skip": COUNT,
-            "$sort": object_of(directions, additionalProperties=False),
+            SKIP: COUNT,
+            SORT: object_of(directions, additionalProperties=False),
             SELECT: list_of({"enum": names}),
         }
 

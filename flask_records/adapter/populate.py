@@ -11,6 +11,7 @@ from sqlalchemy.sql import operators
 
 from ..problems import UNKNOWN_RELATIONSHIP
 from ..query.bounds import refused
+from ..query.operators import POPULATE, SORT
 from ..query.paths import has_single_key, key_names, MAX_STEPS, split_paths
 from ..query.plan_cache import Plan
 from ..service.globals import current_records
@@ -158,10 +159,10 @@ class Link:
         is_converted = conversion.show is not None
 
         for chunk in chunks(keys):
-            query: Record = {name: {"$in": chunk}, "$sort": self._sort}
+            query: Record = {name: {"$in": chunk}, SORT: self._sort}
 
             if self._populated:
-                query["$populate"] = [*self._populated]
+                query[POPULATE] = [*self._populated]
 
             for record in t.cast("list[Record]", others.find(query)):
                 # A hook may have removed the key.

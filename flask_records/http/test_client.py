@@ -6,7 +6,7 @@ import typing as t
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from ..errors import ERRORS, GeneralError, RecordsError
+from ..errors import CLASS_NAME, ERRORS, GeneralError, RecordsError
 from ..names import method_named
 from ..service.context import Params
 from ..service.methods import Methods
@@ -78,7 +78,7 @@ class ClientService(Methods):
         if response.status_code < 400:
             return answer
 
-        if not isinstance(answer, dict) or "className" not in answer:
+        if not isinstance(answer, dict) or CLASS_NAME not in answer:
             raise GeneralError(f"{response.status}: {response.text}")
 
         raise error_of(answer)

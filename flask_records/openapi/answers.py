@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
+from ..errors import CLASS_NAME
 from ..extension import current_records
 from ..names import method_named, METHODS, READS
 
@@ -65,14 +66,14 @@ ERROR_SCHEMA: t.Final[Schema] = {
         "name": {"type": "string", "examples": ["NotFound"]},
         "message": {"type": "string", "description": "A message for people."},
         "code": {"type": "integer", "description": "The HTTP status."},
-        "className": {"type": "string", "examples": ["not-found"]},
+        CLASS_NAME: {"type": "string", "examples": ["not-found"]},
         "data": {"description": "Details."},
         "errors": {
             "description": "The problems by the names of fields.",
             "anyOf": [{"type": "object"}, {"type": "array", "items": {}}],
         },
     },
-    "required": ["name", "message", "code", "className", "errors"],
+    "required": ["name", "message", "code", CLASS_NAME, "errors"],
 }
 """The body of an error. See section 7 of the specification."""
 

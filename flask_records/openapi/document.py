@@ -8,6 +8,7 @@ import typing as t
 from flask import current_app, has_request_context, request
 
 from ..authentication import Strategy
+from ..authentication.strategies import ACCESS_TOKEN
 from ..extension import current_records
 from ..http.formatter import dumps
 from ..http.routes import current_routes, fill_placeholders
@@ -113,4 +114,4 @@ def _way_to_tokens(records: FlaskRecords) -> str:
     """Return the text about access tokens."""
     root = fill_placeholders(current_routes().mount.url_prefix, "{{{}}}".format)
     paths = " or ".join(f"POST {root}/{path}" for path in records.authentications)
-    return f"The accessToken of the answer to {paths}."
+    return f"The {ACCESS_TOKEN} of the answer to {paths}."

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from .. import problems
 from .bounds import INDEX, refused
+from .operators import POPULATE, SELECT, SORT
 from .readers import items_of
 from .syntax import is_descending, names_listed
 
@@ -181,7 +182,7 @@ def resolve_groups(
     """
     dialect = t.cast("sa.Dialect", scope.fields.dialect).name
 
-    for name in ("$select", "$populate"):
+    for name in (SELECT, POPULATE):
         if name in query:
             raise refused(name, problems.NOT_OF_GROUPS)
 
@@ -214,8 +215,8 @@ def resolve_groups(
     if not (keys or aggregates):
         raise refused(GROUP, problems.no_names(GROUP))
 
-    sort = _sort(query.get("$sort", {}), (*keys, *aggregates))
-    rest = {n: query[n] for n in query if n not in {*PARAMETERS, "$sort"}}
+    sort = _sort(query.get(SORT, {}), (*keys, *aggregates))
+    rest = {n: query[n] for n in query if n not in {*PARAMETERS, SORT}}
     return Groups(keys, aggregates, sort), rest
 
 
@@ -244,7 +245,7 @@ def _sort(
 ) -> tuple[tuple[GroupColumn, bool], ...]:
     """Return the order of a query, and then that of the keys."""
     if not isinstance(value, Mapping):
-        raise refused("$sort", problems.NO_ORDER)
+        raise refused(SORT, problems.NO_ORDER)
 
     by_name = {column.name: column for column in columns}
 

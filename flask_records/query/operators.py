@@ -27,6 +27,9 @@ Expression: t.TypeAlias = "sa.ColumnElement[bool]"
 ToSQL: t.TypeAlias = Callable[[t.Any, t.Any], Expression]
 Test: t.TypeAlias = Callable[[t.Any, t.Any], bool | None]
 
+AND: t.Final = "$and"
+OR: t.Final = "$or"
+
 NOT: t.Final = "$not"
 """Negates a condition. It stands below a field or before a query."""
 
@@ -36,7 +39,10 @@ LIMIT: t.Final = "$limit"
 SELECT: t.Final = "$select"
 """Names the fields that are shown."""
 
-PAGING: t.Final = (LIMIT, "$skip", "$sort", SELECT)
+SKIP: t.Final = "$skip"
+SORT: t.Final = "$sort"
+
+PAGING: t.Final = (LIMIT, SKIP, SORT, SELECT)
 """The special parameters of every service that are not conditions."""
 
 ORDERED: t.Final = (bool, int, dt.date, dt.time)
@@ -221,7 +227,7 @@ NULL: t.Final = Operator(_equals, flag)
 IN: t.Final = Operator(operators.in_op, many, is_bound=True, test=_is_among)
 NOT_IN: t.Final = Operator(_is_not_in, many, is_bound=True, test=_negated(_is_among))
 
-LISTS: t.Final = {IN: "$or", NOT_IN: "$nor"}
+LISTS: t.Final = {IN: OR, NOT_IN: "$nor"}
 """The operators of lists, and the groups that lists with null are split into."""
 
 AT_LEAST: t.Final = _ordered(operator.ge)
@@ -280,8 +286,8 @@ def _none_of(terms: Sequence[Expression]) -> Expression:
 NONE: t.Final = Join(_none_of, lambda results: opposite(some(results)))
 
 GROUPS: dict[str, Join] = {
-    "$and": Join(all_of, every),
-    "$or": Join(_any_of, some),
+    AND: Join(all_of, every),
+    OR: Join(_any_of, some),
     "$nor": NONE,
     NOT: NONE,
 }
@@ -314,7 +320,7 @@ class Syntax:
         listed = {n: each for n, each in ON_WHITELIST.items() if n in whitelist}
         self.operators = {**BUILT_IN, **listed, **own}
         """The operators below a field, such as ``$gt``, by name."""
-        self.groups = frozenset({"$or", "$and", *GROUPS.keys() & whitelist})
+        self.groups = frozenset({OR, AND, *GROUPS.keys() & whitelist})
         """The groups of conditions, such as ``$or``."""
         self.populates = POPULATE in whitelist
         """``True`` if ``$populate`` is among the names."""

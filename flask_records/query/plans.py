@@ -11,6 +11,7 @@ from types import MappingProxyType
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from .operators import AND
 from .plan_cache import Plan, PlanCache
 from .where import conditions, ResolvedGroup, ResolvedQuery
 
@@ -76,7 +77,7 @@ class Selection:
     def shown_if(self) -> ResolvedQuery:
         """A query with a term for each of the conditions."""
         queries = self.conditions.values()
-        terms = tuple([ResolvedGroup("$and", query.terms) for query in queries])
+        terms = tuple([ResolvedGroup(AND, query.terms) for query in queries])
         values = [value for query in queries for value in query.values]
         return ResolvedQuery((), terms, values, prefix=SHOWN)
 

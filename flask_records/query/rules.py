@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from . import operators
-from .operators import NOT, PAGING, POPULATE
+from .operators import AND, NOT, OR, PAGING, POPULATE
 from .readers import items_of
 
 if t.TYPE_CHECKING:
@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
 
 LISTS: t.Final = (list, tuple, set, frozenset)
 
-GROUPS: t.Final = ("$and", "$or")
+GROUPS: t.Final = (AND, OR)
 """The groups of conditions that a value of the user may be in."""
 
 JOINED: t.Final = operators.GROUPS.keys() - {NOT}
@@ -27,7 +27,7 @@ JOINED: t.Final = operators.GROUPS.keys() - {NOT}
 UNCONDITIONAL: t.Final = frozenset({*PAGING, POPULATE})
 """The special parameters that are no conditions."""
 
-NO_RECORD: t.Final[Mapping[str, t.Any]] = {"$or": []}
+NO_RECORD: t.Final[Mapping[str, t.Any]] = {OR: []}
 """The condition that no record meets."""
 
 RULE: t.Final = "The rule of '{name}' in '{option}'"
@@ -187,9 +187,9 @@ def both(query: Mapping[str, t.Any], condition: Mapping[str, t.Any]) -> Record:
     if not shared:
         return {**query, **condition}
 
-    moved = {name: query[name] for name in query if name in {*shared, "$and"}}
+    moved = {name: query[name] for name in query if name in {*shared, AND}}
     rest = {name: query[name] for name in query if name not in moved}
-    return {**rest, **condition, "$and": [moved, *condition.get("$and", ())]}
+    return {**rest, **condition, AND: [moved, *condition.get(AND, ())]}
 
 
 def names_in(condition: t.Any) -> frozenset[str]:
@@ -233,7 +233,7 @@ def _is_condition(query: t.Any) -> bool:
     for group in JOINED.intersection(query):
         items = items_of(query[group])
 
-        if items is None or (not items and group != "$or"):
+        if items is None or (not items and group != OR):
             return False
 
         if not all(map(_is_condition, items)):

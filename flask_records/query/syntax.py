@@ -12,12 +12,14 @@ from ..errors import BadRequest
 from .bounds import refused, shortened
 from .conversions import is_json
 from .operators import (
+    AND,
     AT_LEAST,
     AT_MOST,
     BETWEEN,
     DIFFERENT,
     EQUAL,
     IN,
+    LIMIT,
     LISTS,
     NOT,
     NULL,
@@ -25,6 +27,8 @@ from .operators import (
     PAGING,
     POPULATE,
     SELECT,
+    SKIP,
+    SORT,
 )
 from .readers import items_of
 from .where import (
@@ -65,7 +69,7 @@ def resolve(query: _Raw, syntax: Syntax, paths: Paths) -> ResolvedQuery:
         return paths.scope.everything
 
     parsed = _Conditions(syntax, paths, [])
-    sort, select = _sort(paths, query.get("$sort")), query.get(SELECT)
+    sort, select = _sort(paths, query.get(SORT)), query.get(SELECT)
     paging = (*PAGING, POPULATE) if syntax.populates else PAGING
     terms = parsed.all_of(query, paging, 0)
     return ResolvedQuery(
@@ -73,8 +77,8 @@ def resolve(query: _Raw, syntax: Syntax, paths: Paths) -> ResolvedQuery:
         terms,
         parsed.values,
         sort,
-        _count("$limit", query.get("$limit")),
-        _count("$skip", query.get("$skip")) or 0,
+        _count(LIMIT, query.get(LIMIT)),
+        _count(SKIP, query.get(SKIP)) or 0,
         names_listed(POPULATE, query.get(POPULATE, ())),
     )
 
@@ -135,9 +139,7 @@ class _Conditions:
             raise refused(name, problems.no_queries(name))
 
         terms = [self.all_of(item, (), depth) for item in items]
-        return ResolvedGroup(
-            name, tuple([ResolvedGroup("$and", each) for each in terms])
-        )
+        return ResolvedGroup(name, tuple([ResolvedGroup(AND, each) for each in terms]))
 
     def _of_field(self, name: str, value: t.Any, depth: int) -> list[Term]:
         if depth > MAX_DEPTH:
@@ -164,7 +166,7 @@ class _Conditions:
 
         if operator == NOT and NOT in self.syntax.groups:
             terms = tuple(self._of_field(name, value, depth + 1))
-            return ResolvedGroup(NOT, (ResolvedGroup("$and", terms),))
+            return ResolvedGroup(NOT, (ResolvedGroup(AND, terms),))
 
         if operator not in self.syntax.operators:
             raise _unknown(operator, place)
@@ -180,7 +182,7 @@ class _Conditions:
         # What the caller does not see in a record can't decide whether it gets it.
         self.values += shown_if.values
         compared = self._compared(name, operator, value)
-        return ResolvedGroup("$and", (*shown_if.terms, compared))
+        return ResolvedGroup(AND, (*shown_if.terms, compared))
 
     def _compared(self, name: str, operator_name: str, sent: t.Any) -> Term:
         operator, field = self.syntax.operators[operator_name], self.paths.scope[name]
@@ -196,7 +198,7 @@ class _Conditions:
         if operator is BETWEEN:
             ends = zip((AT_LEAST, AT_MOST), value, strict=True)
             return ResolvedGroup(
-                "$and", tuple([self._comparison(field, *e) for e in ends])
+                AND, tuple([self._comparison(field, *e) for e in ends])
             )
 
         if operator not in LISTS:
@@ -246,7 +248,7 @@ def _sort(paths: Paths, value: t.Any) -> tuple[tuple[Field | SortPath, bool], ..
         return ()
 
     if not isinstance(value, Mapping):
-        raise refused("$sort", problems.NO_ORDER)
+        raise refused(SORT, problems.NO_ORDER)
 
     ways = [(name, is_descending(name, way)) for name, way in value.items()]
     return tuple([(e, way) for name, way in ways for e in _sorted_by(paths, name)])

@@ -10,6 +10,7 @@ from functools import cached_property
 from ..errors import BadRequest, Forbidden, NotFound, RecordsError
 from ..names import READS
 from ..query.matching import key_of_query
+from ..query.operators import OR
 from ..query.rules import (
     both,
     condition_of,
@@ -123,7 +124,7 @@ class AccessRules:
         if not some:
             return t.cast("Record", NO_RECORD)
 
-        allowed = {"$or": some}
+        allowed = {OR: some}
         return allowed if readable is None else both(readable, allowed)
 
     def limit(self, context: HookContext) -> Record | None:
