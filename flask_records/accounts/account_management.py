@@ -208,7 +208,7 @@ class AccountManagement(Capabilities):
         }
         actions = [
             {
-                **_object({"action": {"const": action}, "value": value}),
+                **_object({"action": {**TEXT, "const": action}, "value": value}),
                 "title": action,
             }
             for action, value in values.items()

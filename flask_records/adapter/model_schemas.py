@@ -14,7 +14,7 @@ from ..query.groups import AGGREGATES, GROUP, UNITS
 from ..query.operators import LIMIT, POPULATE, SELECT, SKIP, SORT
 from ..query.readers import contained, flag, many, one, pair, pattern, text
 from ..service.globals import current_records
-from ..service.schemas import COUNT, list_of, object_of, Relation, Schemas
+from ..service.schemas import COUNT, DIRECTION, list_of, object_of, Relation, Schemas
 from .call_paths import sees_keys
 from .populate import service_of
 
@@ -31,6 +31,9 @@ if t.TYPE_CHECKING:
     from .model import Model, ServedModel
 
 TEXT: t.Final = {"type": "string"}
+
+BOUNDS: t.Final = frozenset({"maxLength", "minimum", "maximum"})
+"""The keywords of JSON Schema with the bounds of a column."""
 
 EXAMPLE: t.Final = "example"
 """The key of a column's ``info`` with a value for documents, as JSON has it."""
@@ -113,7 +116,7 @@ class ModelSchemas:
         for field in [*shown, *scope]:
             is_sent = field.name in scope.writable
             properties[field.name] = {
-                **self._value(field),
+                **self._shown(field),
                 **_described(field),
                 **({} if is_sent else {"readOnly": True}),
             }
@@ -179,7 +182,7 @@ class ModelSchemas:
         grouped = self._grouping()
         ordered += [f"{n}.{each}" for n in AGGREGATES for each in grouped.get(n, ())]
         default = {"default": pagination.default} if pagination.is_on else {}
-        directions = dict.fromkeys(ordered, {"enum": [1, -1]})
+        directions = dict.fromkeys(ordered, DIRECTION)
         paging: dict[str, Schema] = {
             LIMIT: {**COUNT, **default},
             SKIP: COUNT,
@@ -213,7 +216,7 @@ class ModelSchemas:
         keys = grouping.pop(GROUP, [])
         times, days = self._times(keys), {"description": "A day or month, or a time."}
         properties: dict[str, t.Any] = {
-            name: {**self._value(fields[name]), **(days if name in times else {})}
+            name: {**self._shown(fields[name]), **(days if name in times else {})}
             for name in keys
         }
 
@@ -259,8 +262,14 @@ class ModelSchemas:
         operations = object_of(allowed, additionalProperties=False)
         return {"anyOf": [or_null, operations]}
 
-    def _value(self, field: Field, *, is_nullable: bool = True) -> Schema:
+    def _shown(self, field: Field) -> Schema:
         """Return the schema of a field in an answer."""
+        schema = self._value(field)
+        # SQLAlchemy takes the type of an expression from one of its operands.
+        return schema if field.name in self._fields.columns else _unbounded(schema)
+
+    def _value(self, field: Field, *, is_nullable: bool = True) -> Schema:
+        """Return the schema of a field as its type tells it."""
         schema = field.conversion.schema
         may_be_null = is_nullable and field.is_nullable
         may_be_null = may_be_null and field not in self._fields.identifying
@@ -282,9 +291,13 @@ def _aggregated(function: str, field: Field) -> Schema:
     if function == "$count":
         return {"type": "integer"}
 
-    return nullable(
-        {"type": "number"} if function == "$avg" else field.conversion.schema
-    )
+    schema = {"type": "number"} if function == "$avg" else field.conversion.schema
+    return nullable(_unbounded(schema) if function == "$sum" else schema)
+
+
+def _unbounded(schema: Schema) -> Schema:
+    """Return the schema of values that may be larger than the column's."""
+    return {name: each for name, each in schema.items() if name not in BOUNDS}
 
 
 def _sorted_names(scope: Scope) -> list[str]:

@@ -122,7 +122,10 @@ def schema_of_credentials(service: AuthenticationService, name: str) -> Schema:
         "type": "object",
         "title": name,
         **schema,
-        "properties": {"strategy": {"const": name}, **schema.get("properties", {})},
+        "properties": {
+            "strategy": {**TEXT, "const": name},
+            **schema.get("properties", {}),
+        },
         "required": ["strategy", *schema.get("required", [])],
     }
 

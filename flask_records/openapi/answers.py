@@ -52,7 +52,7 @@ ERRORS: t.Final[Mapping[int | str, tuple[str, str]]] = {
 """The names and the texts of errors, by status."""
 
 ERROR_HEADERS: t.Final[Mapping[int | str, Mapping[str, Schema]]] = {
-    401: {"WWW-Authenticate": {"schema": {"const": "Bearer"}}},
+    401: {"WWW-Authenticate": {"schema": {**TEXT_HEADER, "const": "Bearer"}}},
     405: {"Allow": {"description": "Verbs of the service.", "schema": TEXT_HEADER}},
     429: RETRY_AFTER,
     503: RETRY_AFTER,

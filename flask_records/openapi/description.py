@@ -18,9 +18,9 @@ from ..http.routes import fill_placeholders, placeholders_of, rule_of
 from ..names import BODIES, EVENTS, MANY, method_named, METHODS, READS
 from ..pagination import Pagination
 from ..query.groups import PARAMETERS as GROUPING
-from ..query.operators import LIMIT, POPULATE, SELECT
+from ..query.operators import LIMIT, POPULATE, SELECT, SORT
 from ..service.context import Params
-from ..service.schemas import list_of, page_of, schemas_of
+from ..service.schemas import list_of, OBJECT, object_of, page_of, schemas_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -62,8 +62,8 @@ class CallDescription:
     text: str | None = None
     """A text of the application about it."""
 
-    query: Mapping[str, Schema]
-    """The schemas of the parts of the query, by name."""
+    query: Schema
+    """The schema of the query."""
 
     data: Schema | None = None
     """The schema of the data, or ``None`` if it takes none or is not known."""
@@ -107,6 +107,11 @@ class ServiceDescription:
     def path(self) -> str:
         """Its path."""
         return self.service.path
+
+    @property
+    def tag(self) -> str:
+        """The name of the group of its operations."""
+        return self.path_with("{{{}}}").lstrip("/")
 
     @property
     def model(self) -> type | None:
@@ -187,11 +192,26 @@ class ServiceDescription:
             is_many=is_many,
             summary=self.schemas.summaries.get(method),
             text=_text_of(getattr(self.service.target, method)),
-            query=_query(self.schemas, method, is_many=is_many),
+            query=self._query(method, is_many=is_many),
             data=self._data(method, is_many=is_many),
             result=self._result(method, is_many=is_many),
             is_public=method in self.service.public,
         )
+
+    def _query(self, method: str, *, is_many: bool) -> Schema:
+        query = self._checked(method, "query") or self.schemas.query
+        parts: Mapping[str, Schema] = query.get("properties", {})
+
+        if method == "find" or query is not self.schemas.query:
+            return query
+
+        if method not in METHODS:
+            return OBJECT
+
+        if not is_many or method == "create":
+            return object_of({name: parts[name] for name in SHOWING if name in parts})
+
+        return object_of(_ungrouped(parts))
 
     def _data(self, method: str, *, is_many: bool) -> Schema | None:
         if method not in BODIES:
@@ -216,7 +236,9 @@ class ServiceDescription:
         is_own = method != "create" and schemas.many is not None
         return schemas.many if is_own else list_of(schemas.record)
 
-    def _checked(self, method: str, part: t.Literal["data", "result"]) -> Schema | None:
+    def _checked(
+        self, method: str, part: t.Literal["data", "query", "result"]
+    ) -> Schema | None:
         """Return the schema of a part of a call that a class checks, if one does."""
         checked = getattr(self.service.schemas.get(method), part, None)
         return checked and checked.json_schema("body" if part == "data" else part)
@@ -299,23 +321,19 @@ def type_names(
     return names
 
 
-def _query(schemas: Schemas, method: str, *, is_many: bool) -> Mapping[str, Schema]:
-    """Return the schemas of the parts of the query of a call."""
-    query: Mapping[str, Schema] = schemas.query.get("properties", {})
+def _ungrouped(parts: Mapping[str, Schema]) -> Mapping[str, Schema]:
+    """Return the parts of a query of find that a write of many records takes: it has no
+    pages and no groups.
+    """
+    parts = {name: each for name, each in parts.items() if name not in GROUPING}
 
-    if method == "find":
-        return query
+    if LIMIT in parts:
+        limit = {k: v for k, v in parts[LIMIT].items() if k != DEFAULT}
+        fields = parts[SORT]["properties"]
+        fields = {name: each for name, each in fields.items() if name[0] != "$"}
+        parts |= {LIMIT: limit, SORT: {**parts[SORT], "properties": fields}}
 
-    if method not in METHODS:
-        return {}
-
-    if not is_many or method == "create":
-        return {name: query[name] for name in SHOWING if name in query}
-
-    query = {name: each for name, each in query.items() if name not in GROUPING}
-    # Writes of many records have no pages.
-    limit = {k: v for k, v in query.get(LIMIT, {}).items() if k != DEFAULT}
-    return {**query, LIMIT: limit} if LIMIT in query else query
+    return parts
 
 
 def _text_of(part: t.Any) -> str | None:
@@ -325,6 +343,10 @@ def _text_of(part: t.Any) -> str | None:
 
 
 def _name_of_path(path: str) -> str:
-    words = WORD.findall(fill_placeholders(rule_of(path), lambda name: ""))
-    name = "".join([f"{word[0].upper()}{word[1:]}" for word in words]) or "Root"
+    name = words_of(fill_placeholders(rule_of(path), lambda name: "")) or "Root"
     return name if name[0].isalpha() else f"The{name}"
+
+
+def words_of(text: str) -> str:
+    """Return the words of a text as a name of a type."""
+    return "".join([f"{word[0].upper()}{word[1:]}" for word in WORD.findall(text)])

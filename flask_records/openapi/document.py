@@ -15,7 +15,7 @@ from ..http.routes import current_routes, fill_placeholders
 from ..service.context import Params
 from .answers import ERROR, error_answers, ERROR_SCHEMA
 from .description import describe, type_names
-from .operations import ENDS, Operations
+from .operations import DIRECTION_NAME, ENDS, Operations
 from .reference import current_settings
 
 if t.TYPE_CHECKING:
@@ -52,7 +52,7 @@ def document_text(params: Params | None = None) -> bytes:
     has_events = REALTIME in current_app.extensions
     schemes = _schemes(records)
     # They are the same in the documents of all callers.
-    names = type_names(dict.fromkeys(records.services), ENDS, [ERROR])
+    names = type_names(dict.fromkeys(records.services), ENDS, [ERROR, DIRECTION_NAME])
     schemas: dict[str, t.Any] = {ERROR: ERROR_SCHEMA}
     paths: dict[str, t.Any] = {}
     webhooks: dict[str, t.Any] = {}
@@ -60,19 +60,24 @@ def document_text(params: Params | None = None) -> bytes:
 
     caller = params or Params(provider="rest")
 
-    for service in describe(caller, only_usable=params is not None):
+    described = describe(caller, only_usable=params is not None)
+    known = {each.path: names[each.path] for each in described}
+    known_records = [(names[each.path], each.schemas.record) for each in described]
+
+    for service in described:
         strategies = (
             SCHEMES.get(name, name)
             for name in records.accesses[service.path].strategies
         )
         operations = Operations(
             service,
-            names[service.path],
+            known,
+            known_records,
             [{name: []} for name in strategies if name in schemes],
             has_forms=settings.forms,
         )
         text = {"description": service.text} if service.text else {}
-        tags.append({"name": service.path, **text})
+        tags.append({"name": service.tag, **text})
         schemas |= operations.schemas()
         webhooks |= operations.webhooks() if has_events else ()
         paths |= {f"{prefix}{path}": item for path, item in operations.paths()}

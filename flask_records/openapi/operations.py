@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Mapping
 
 from ..extension import current_records
 from ..names import BODIES, method_named, METHODS, READS
-from ..service.schemas import list_of, page_of
+from ..query.conversions import nullable
+from ..query.operators import SORT
+from ..service.schemas import DIRECTION, list_of, OBJECT, page_of
 from .answers import (
     errors_of,
     IF_MATCH,
@@ -16,7 +19,7 @@ from .answers import (
     reference,
     successes,
 )
-from .description import SENDERS
+from .description import SENDERS, words_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,9 +29,24 @@ if t.TYPE_CHECKING:
 
 ID: t.Final = "id"
 
-FORMS: t.Final = ("application/x-www-form-urlencoded", "multipart/form-data")
+PUNCTUATION = re.compile(r"[._]")
 
-ENDS: t.Final = ("", "Page", *[method.title() for method in BODIES])
+NULL: t.Final = {"type": "null"}
+
+DIRECTION_NAME: t.Final = "Direction"
+"""The name of the schema of the direction of a sort."""
+
+DIRECTION_REFERENCE: t.Final = reference("schemas", DIRECTION_NAME)
+
+FILES: t.Final = "multipart/form-data"
+
+FORMS: t.Final = ("application/x-www-form-urlencoded", FILES)
+
+PAGE: t.Final = "Page"
+
+GROUPS: t.Final = "Groups"
+
+ENDS: t.Final = ("", PAGE, GROUPS, *[method.title() for method in BODIES])
 """The ends of the names of the schemas of a service."""
 
 SUMMARIES: t.Final = {
@@ -42,15 +60,14 @@ SUMMARIES: t.Final = {
     "removeMany": "Remove all records that match",
 }
 
-DATA: t.Final[Schema] = {"anyOf": [{"type": "object"}, {"type": "array", "items": {}}]}
-"""The body of a custom method."""
-
 
 class Operations:
     """Describes the requests to one service.
 
     :param service: The service, as its caller sees it.
-    :param name: The name of the service in names of schemas and operations.
+    :param names: The names of the services that the caller knows, in names of schemas
+        and operations, by path.
+    :param records: The names and schemas of the records of these services.
     :param security: The schemes of which a call that is not public needs one.
     :param has_forms: Name the media types beside JSON, too.
     """
@@ -58,38 +75,72 @@ class Operations:
     def __init__(
         self,
         service: ServiceDescription,
-        name: str,
+        names: Mapping[str, str],
+        records: Sequence[tuple[str, Schema]],
         security: Sequence[Schema],
         *,
         has_forms: bool,
     ) -> None:
-        self._record = reference("schemas", name)
         self._service = service
-        self._name = name
+        self._names = names
+        self._name = names[service.path]
+        self._record = reference("schemas", self._name)
+        ends = {PAGE: service.page, GROUPS: service.schemas.groups}
+        own = [(f"{self._name}{end}", each) for end, each in ends.items() if each]
+        self._named = [(self._name, service.schemas.record), *own, *records]
         self._security = security
         media_types = current_records.media_types_of(service.service)
+        self._media_types = media_types
         is_json = JSON in media_types and not has_forms
-        self._media_types = (JSON,) if is_json else media_types
+        self._usual_types = (JSON,) if is_json else media_types
 
     def schemas(self) -> Iterator[tuple[str, Schema]]:
         """Yield the schemas that operations refer to, with their names."""
         schemas, name = self._service.schemas, self._name
-        yield name, schemas.record
+        own = self._shown(schemas.record.get("properties", {}))
+        properties = {**own, **dict(self._relations())}
+        others = {"properties": properties} if properties else {}
+        yield name, {**schemas.record, **others}
+
+        if SORT in schemas.query.get("properties", {}):
+            yield DIRECTION_NAME, DIRECTION
 
         for method in BODIES:
-            if method in self._service.methods:
-                yield f"{name}{method.title()}", getattr(schemas, method)
+            body = getattr(schemas, method)
+
+            if method in self._service.methods and body != OBJECT:
+                yield from self._body_schemas(f"{name}{method.title()}", body)
+
+        if schemas.groups is not None:
+            yield f"{name}{GROUPS}", schemas.groups
 
         if self._service.page is not None:
-            yield f"{name}Page", page_of(self._shown(schemas.item))
+            yield f"{name}{PAGE}", page_of(self._shown(schemas.item))
+
+    def _body_schemas(self, name: str, body: Schema) -> Iterator[tuple[str, Schema]]:
+        """Yield the schema of a body, and those of its kinds that have titles."""
+        kinds = body.get("anyOf", [])
+
+        if not kinds or not all("title" in kind for kind in kinds):
+            yield name, body
+            return
+
+        names = [f"{name}{words_of(kind['title'])}" for kind in kinds]
+        yield name, {**body, "anyOf": [reference("schemas", each) for each in names]}
+        yield from zip(names, kinds, strict=True)
+
+    def _relations(self) -> Iterator[tuple[str, Schema]]:
+        """Yield the relationships of a record that a query can ask for."""
+        for name, relation in self._service.schemas.relations.items():
+            if relation.path in self._names:
+                record = reference("schemas", self._names[relation.path])
+                yield name, list_of(record) if relation.is_list else nullable(record)
 
     def _shown(self, schema: t.Any) -> t.Any:
         """Return a schema that refers to the schemas of the service by their names."""
-        if schema is self._service.schemas.record:
-            return self._record
-
-        if schema is self._service.page:
-            return reference("schemas", f"{self._name}Page")
+        for name, each in self._named:
+            if schema is each or (each == schema and "properties" in each):
+                return reference("schemas", name)
 
         if isinstance(schema, Mapping):
             return {name: self._shown(each) for name, each in schema.items()}
@@ -124,7 +175,8 @@ class Operations:
             content = {JSON: {"schema": self._record if event in SENDERS else {}}}
             operation = {
                 "operationId": f"{self._name}{event[0].upper()}{event[1:]}",
-                "tags": [self._service.path],
+                # A tag is a class of generated code, which events would replace.
+                "tags": [f"{self._service.tag} events"],
                 "summary": f"The event {event}",
                 "description": "Sent over Socket.IO to the clients that may see it.",
                 "requestBody": {"required": True, "content": content},
@@ -160,15 +212,11 @@ class Operations:
 
         operation: dict[str, t.Any] = {
             "operationId": f"{first.method}{self._name}{'Many' * first.is_many}",
-            "tags": [self._service.path],
+            "tags": [self._service.tag],
             "summary": first.summary or SUMMARIES.get(name, f"Call {name}"),
             **({"description": first.text} if first.text else {}),
             "parameters": [
-                *[
-                    {"name": name, "in": "query", "schema": schema}
-                    for part in first.query.items()
-                    for name, schema in _flat(*part)
-                ],
+                *_parameters(first.query),
                 *([condition] if is_conditional else []),
             ],
             "responses": responses | errors_of(first),
@@ -180,10 +228,18 @@ class Operations:
             operation["parameters"].append(_header(names))
 
         if method_named(first.method).has_data:
-            content = {each: self._body(each, calls) for each in self._media_types}
+            types = self._types_of(calls)
+            content = {each: self._body(each, calls) for each in types}
             operation["requestBody"] = {"required": True, "content": content}
 
         return operation
+
+    def _types_of(self, calls: Sequence[CallDescription]) -> Sequence[str]:
+        """Return the media types of a body. One with files is a form."""
+        has_files = any(map(_has_files, [each.data for each in calls]))
+        return (
+            (FILES,) if has_files and FILES in self._media_types else self._usual_types
+        )
 
     def _body(
         self, media_type: str, calls: Sequence[CallDescription]
@@ -194,12 +250,13 @@ class Operations:
 
         # A form is never a list.
         taken = [each for each in calls if media_type == JSON or not each.is_many]
-        return {"schema": _any_of([self._data(each) for each in taken])}
+        schemas = [self._data(each) for each in taken]
+        return {"schema": {} if {} in schemas else _any_of(schemas)}
 
     def _data(self, call: CallDescription) -> Schema:
         """Return the schema of the data of a call."""
-        if call.is_custom:
-            return DATA if call.data is None else call.data
+        if call.is_custom or call.data in (OBJECT, list_of(OBJECT)):
+            return (call.is_custom and call.data) or {}
 
         schema = reference("schemas", f"{self._name}{call.method.title()}")
         return list_of(schema) if call.is_many and call.method == "create" else schema
@@ -217,6 +274,31 @@ def _header(names: Sequence[str]) -> dict[str, t.Any]:
         "description": "The method to call.",
         "schema": {"type": "string", "enum": names},
     }
+
+
+def _has_files(data: Schema | None) -> bool:
+    """Return ``True`` for a body with a field that is a file."""
+    fields = (data or {}).get("properties", {}).values()
+    return any(field.get("format") == "binary" for field in fields)
+
+
+def _parameters(query: Schema) -> list[dict[str, t.Any]]:
+    """Return the parameters of a query. A path that differs from a field in punctuation
+    only, such as ``room.id`` from ``roomId``, would have its name in generated code.
+    """
+    required = query.get("required", ())
+    made: dict[str, dict[str, t.Any]] = {}
+
+    for part in query.get("properties", {}).items():
+        for name, schema in _flat(*part):
+            needed = {"required": True} if name in required else {}
+            is_direction = schema == DIRECTION
+            # Clients leave out null, so that the answer would be that to another query.
+            schema = DIRECTION_REFERENCE if is_direction else _filled(schema)
+            parameter = {"name": name, "in": "query", **needed, "schema": schema}
+            made.setdefault(PUNCTUATION.sub("", name).lower(), parameter)
+
+    return [*made.values()]
 
 
 def _in_path(name: str, schema: Schema) -> dict[str, t.Any]:
@@ -244,6 +326,24 @@ def _flat(name: str, schema: Schema) -> Iterator[tuple[str, Schema]]:
     for way in ways:
         for key, part in way.get("properties", {}).items():
             yield from _flat(f"{name}[{key}]", part)
+
+
+def _filled(schema: t.Any) -> t.Any:
+    """Return the schema of the values of another one that are not null."""
+    if isinstance(schema, list):
+        return [_filled(each) for each in schema if each not in (None, "null", NULL)]
+
+    if not isinstance(schema, Mapping):
+        return schema
+
+    made = {name: _filled(each) for name, each in schema.items() if each is not None}
+
+    for name in ("type", "anyOf"):
+        if isinstance(made.get(name), list) and len(made[name]) == 1:
+            [each] = made.pop(name)
+            made |= each if name == "anyOf" else {name: each}
+
+    return made
 
 
 def _any_of(schemas: list[Schema]) -> Schema:

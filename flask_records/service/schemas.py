@@ -22,6 +22,9 @@ OBJECT: t.Final = {"type": "object"}
 COUNT: t.Final = {"type": "integer", "minimum": 0}
 """The schema of a number of records."""
 
+DIRECTION: t.Final = {"type": "integer", "enum": [1, -1]}
+"""The schema of the direction of a sort: ascending, or descending."""
+
 
 def list_of(items: Schema) -> Schema:
     """Return the schema of a list."""

@@ -54,6 +54,8 @@ def cookie_in(headers):
     return {"key": key} if key else None
 
 
+STRATEGIES = ["Local", "Cookie"]
+
 COOKIE = {"type": "apiKey", "in": "cookie", "name": "key"}
 
 KEY = {"properties": {"key": {"type": "string"}}, "required": ["key"]}
@@ -153,12 +155,14 @@ def test_strategies_are_schemes(made):
 
 
 def test_strategy_describes_what_it_takes(made):
-    login = made["components"]["schemas"]["AuthenticationCreate"]
+    schemas, text = made["components"]["schemas"], {"type": "string"}
+    kinds = [f"#/components/schemas/AuthenticationCreate{n}" for n in STRATEGIES]
 
-    assert login["anyOf"][1] == {
+    assert schemas["AuthenticationCreate"]["anyOf"] == [{"$ref": n} for n in kinds]
+    assert schemas["AuthenticationCreateCookie"] == {
         "type": "object",
         "title": "cookie",
-        "properties": {"strategy": {"const": "cookie"}, "key": {"type": "string"}},
+        "properties": {"strategy": {**text, "const": "cookie"}, "key": text},
         "required": ["strategy", "key"],
     }
     assert (

@@ -151,7 +151,9 @@ def test_parameters_are_those_of_the_fields_and_options(made):
     assert (find["email"], find["email[$gt]"]) == (value, value)
     assert find["email[$in]"] == {"type": "array", "items": value}
     assert "email[$like]" not in find
-    assert find["$sort[email]"] == {"enum": [1, -1]}
+    direction = {"$ref": "#/components/schemas/Direction"}
+    assert find["$sort[email]"] == direction
+    assert resolved(made, direction) == {"type": "integer", "enum": [1, -1]}
     assert find["$limit"]["default"] == 10
     # A list of queries has no place in a document.
     assert "$or" not in find

@@ -1,0 +1,159 @@
+"""The OpenAPI document of an application with everything, as generators read it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+import pytest
+from openapi_spec_validator import validate
+
+from flask_records.openapi import document
+
+from ...everything_app import app
+
+VERBS = ("get", "post", "put", "patch", "delete")
+
+
+@pytest.fixture(scope="module")
+def made():
+    with app.app_context():
+        return document()
+
+
+@pytest.fixture(scope="module")
+def operations(made):
+    return {
+        operation["operationId"]: operation
+        for path in made["paths"].values()
+        for verb, operation in path.items()
+        if verb in VERBS
+    }
+
+
+def parameters_of(operation):
+    return {each["name"]: each for each in operation["parameters"]}
+
+
+def nulls_in(schema):
+    """The places of null in a schema, but for texts."""
+    if isinstance(schema, dict):
+        return [*nulls_in([*schema.values()])]
+
+    if isinstance(schema, list):
+        return [null for each in schema for null in nulls_in(each)]
+
+    return [schema] if schema in (None, "null") else []
+
+
+def test_document_is_valid_and_has_all_that_it_refers_to(made):
+    validate(made)
+    names = re.findall(r'"#/components/schemas/(\w+)"', json.dumps(made))
+
+    assert {*names} <= made["components"]["schemas"].keys()
+
+
+def test_events_are_in_no_class_of_operations(made, operations):
+    tags = {tag for each in operations.values() for tag in each["tags"]}
+    of_events = {each["post"]["tags"][0] for each in made["webhooks"].values()}
+
+    assert "messages events" in of_events
+    assert tags == {each["name"] for each in made["tags"]}
+    assert "rooms/{roomId}/messages" in tags
+    assert not tags & of_events
+
+
+def test_names_of_parameters_differ_in_letters(operations):
+    for operation in operations.values():
+        names = [each["name"] for each in operation["parameters"]]
+        # Generators drop what is no letter.
+        counts = Counter(re.sub(r"[^a-z$[\]]", "", name.lower()) for name in names)
+        assert {1}.issuperset(counts.values()), names
+
+    names = parameters_of(operations["findMessages"])
+    assert {"roomId", "room.name", "user.email", "tags.id"} <= names.keys()
+    assert "$sort[room.name]" in names
+    assert not {"room.id", "user.id", "$sort[room.id]"} & names.keys()
+
+
+def test_parameters_are_never_null(operations):
+    for operation in operations.values():
+        for each in operation["parameters"]:
+            assert nulls_in(each["schema"]) == [], (operation["operationId"], each)
+
+    names = parameters_of(operations["findMessages"])
+    kinds = {"type": "string", "enum": ["bug", "idea"]}
+    assert names["kind"]["schema"] == kinds
+    assert names["kind[$in]"]["schema"] == {"type": "array", "items": kinds}
+
+
+def test_parameters_that_a_query_needs_are_required(operations):
+    names = parameters_of(operations["findSummaries"])
+
+    assert names["first"]["required"] is True
+    assert "required" not in names["last"]
+    assert names["last"]["schema"] == {"type": "string", "format": "date"}
+
+
+@pytest.mark.parametrize("name", ["patchMessagesMany", "removeMessagesMany"])
+def test_writes_of_many_have_no_parameters_of_groups(operations, name):
+    names = parameters_of(operations[name])
+    grouped = re.compile(r"\$(group|count|sum|avg|min|max)")
+
+    assert "$sort[kind]" in names
+    assert not [each for each in names if grouped.search(each)]
+    assert "$sort[$count.kind]" in parameters_of(operations["findMessages"])
+
+
+def test_records_have_the_relationships_that_a_query_can_ask_for(made):
+    schemas = made["components"]["schemas"]
+    record = schemas["Messages"]
+    room, tag = ({"$ref": f"#/components/schemas/{name}"} for name in ("Rooms", "Tags"))
+
+    assert record["properties"]["room"] == {"anyOf": [room, {"type": "null"}]}
+    assert record["properties"]["tags"] == {"type": "array", "items": tag}
+    assert record["required"] == ["id"]
+    assert "room" not in schemas["MessagesUpdate"]["properties"]
+    user = schemas["Authentication"]["properties"]["user"]
+    assert user == {"$ref": "#/components/schemas/Users"}
+
+
+def test_values_of_expressions_and_sums_have_no_bounds(made):
+    schemas = made["components"]["schemas"]
+    properties = schemas["Messages"]["properties"]
+
+    assert properties["text"]["maxLength"] == 40
+    assert properties["heading"] == {"type": ["string", "null"], "readOnly": True}
+    assert properties["double"] == {"type": ["integer", "null"], "readOnly": True}
+    sums = schemas["MessagesGroups"]["properties"]["$sum"]["properties"]
+    assert sums["points"] == {"type": ["integer", "null"]}
+
+
+def test_null_in_results_is_null(made, operations):
+    groups = made["components"]["schemas"]["RoomsMessagesGroups"]["properties"]
+    assert groups["kind"]["enum"] == ["bug", "idea", None]
+
+    answer = operations["moveForecasts"]["responses"]["200"]
+    moved = answer["content"]["application/json"]["schema"]["anyOf"][0]
+    assert moved["properties"]["place"]["default"] is None
+
+
+def test_bodies_with_files_are_forms(made, operations):
+    schemas = made["components"]["schemas"]
+
+    for name, verb in (("createPhotos", "Create"), ("patchPhotos", "Patch")):
+        schema = {"$ref": f"#/components/schemas/Photos{verb}"}
+        content = operations[name]["requestBody"]["content"]
+        # Generators that find JSON beside it send no file.
+        assert content == {"multipart/form-data": {"schema": schema}}
+
+    file = schemas["PhotosCreate"]["properties"]["file"]
+    assert (file["type"], file["format"]) == ("string", "binary")
+
+
+def test_data_without_a_schema_is_anything(operations):
+    body = operations["createEchoes"]["requestBody"]["content"]
+    custom = operations["moveForecasts"]["requestBody"]["content"]
+
+    assert body == custom == {"application/json": {"schema": {}}}
