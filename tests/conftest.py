@@ -11,6 +11,7 @@ from flask_sqlalchemy import SQLAlchemy
 from hypothesis import settings
 
 from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records.database import driver_cursor
 
 from .listening import running
 from .models import Base, Message, Room, User
@@ -20,6 +21,10 @@ pytest_plugins = ["tests.databases", "tests.leaks"]
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile("slow", max_examples=100, deadline=None, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+if os.environ.get("TEST_WITHOUT_CURSORS"):
+    # SQLAlchemy executes all statements.
+    driver_cursor.DRIVERS = ()
 
 
 EARLIER_THREADS = pytest.StashKey()

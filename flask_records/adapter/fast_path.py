@@ -141,7 +141,7 @@ class FastPath:
             return insert.returning(*columns, sort_by_parameter_order=in_order)
 
         shape = ("insert", selected, in_order, is_sorted)
-        plan = self._cache.plan(shape, build, inserted)
+        plan = self._cache.plan(shape, build, inserted if is_many else inserted[0])
         rows = write.writing.alone(plan, write.bodies)
 
         # A trigger may drop a row.

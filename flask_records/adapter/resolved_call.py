@@ -12,7 +12,7 @@ from ..service.results import PrivateRecord
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from ..database.database import Rows
+    from ..database.driver_cursor import Rows
     from ..query import Fields, Scope
     from ..query.groups import Groups
     from ..query.plans import Selection

@@ -21,7 +21,7 @@ from .resolved_call import chunks, identifier
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from ..database.database import Rows
+    from ..database.driver_cursor import Rows
     from ..query.where import ResolvedQuery
     from ..service.context import Params
     from ..typing import Record
@@ -250,7 +250,7 @@ def _read(
     identify = model.fields.mapper.primary_key_from_instance
     keys = [tuple(identify(instance)) for instance in instances]
     length = len(model.fields.primary_key)
-    rows: dict[tuple[t.Any, ...], sa.Row[t.Any]] = {}
+    rows: dict[tuple[t.Any, ...], Sequence[t.Any]] = {}
 
     for chunk in chunks(keys):
         values = chunk if length > 1 else [key[0] for key in chunk]

@@ -27,7 +27,7 @@ from ..signals import CallSignals
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..database.database import Rows
+    from ..database.driver_cursor import Rows
     from ..database.sessions import SessionSource
     from ..typing import Record
 

@@ -75,16 +75,18 @@ def listens(dispatch: t.Any, names: Collection[str]) -> bool:
     return any([getattr(dispatch, name) for name in names])
 
 
-def without_transaction(connection: sa.Connection) -> t.Any:
+def without_transaction(engine: sa.Engine, connection: t.Any) -> t.Any:
     """Let a connection to PostgreSQL begin no transaction, which would take a round
     trip to the server. Return the connection of its driver, whose ``autocommit`` has to
     be switched off later, or ``None``.
+
+    :param connection: The connection, from the pool of the engine.
     """
-    driver = _driver(connection)
+    driver = connection.dbapi_connection
 
     if (
-        _state(connection) != IDLE
-        or listens(connection.engine.dispatch, ENGINE_EVENTS)
+        _state(driver) != IDLE
+        or listens(engine.dispatch, ENGINE_EVENTS)
         or driver.autocommit
     ):
         return None
@@ -183,7 +185,7 @@ def check_transaction(connection: sa.Connection) -> None:
     if connection.invalidated:
         raise AWAY.error(AWAY.text)
 
-    if _state(connection) == IN_ERROR:
+    if _state(_driver(connection)) == IN_ERROR:
         raise FAILED.error(FAILED.text)
 
 
@@ -247,19 +249,24 @@ def _count(cursor: t.Any, statement: str, *args: t.Any) -> None:
         or context.isdelete
         or (context.is_text and WRITES.match(statement))
     ):
-        root = connection.get_transaction()
+        count_write(connection)
 
-        if root is not None:
-            _writes[root] = _writes.get(root, 0) + 1
+
+def count_write(connection: sa.Connection) -> None:
+    """Count a statement that has written in the transaction of a connection."""
+    root = connection.get_transaction()
+
+    if root is not None:
+        _writes[root] = _writes.get(root, 0) + 1
 
 
 def _is_in_transaction(connection: sa.Connection) -> bool:
     return bool(getattr(_driver(connection), "in_transaction", True))
 
 
-def _state(connection: sa.Connection) -> int | None:
+def _state(driver: t.Any) -> int | None:
     """Return the state of PostgreSQL's transaction, if the driver tells it."""
-    info = getattr(_driver(connection), "info", None)
+    info = getattr(driver, "info", None)
     return getattr(info, "transaction_status", None)
 
 

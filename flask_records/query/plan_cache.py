@@ -38,6 +38,9 @@ class Plan(t.NamedTuple):
     options: Mapping[str, t.Any] = NO_OPTIONS
     """Its execution options."""
 
+    on_cursor: dict[t.Any, t.Any] | None = None
+    """The statement as drivers take it."""
+
 
 class PlanCache:
     """Plans whose statements are cached by shape. A full cache starts anew."""
@@ -84,11 +87,11 @@ class PlanCache:
 
             # In the cache of an engine, SQLAlchemy compares a statement with equal
             # ones, which takes longer than to run it.
-            plan = self._plans[key] = Plan(build(), {}, {COMPILED: {}})
+            plan = self._plans[key] = Plan(build(), {}, {COMPILED: {}}, {})
 
         compiled = plan.options[COMPILED]
 
         if len(compiled) > MAX_ENGINES:
             compiled.clear()
 
-        return Plan(plan.statement, parameters, plan.options)
+        return Plan(plan.statement, parameters, plan.options, plan.on_cursor)

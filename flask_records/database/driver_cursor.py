@@ -1,0 +1,241 @@
+"""Cached plans, run on the cursor of the driver.
+
+``Connection.execute`` makes a context, a result and its metadata for each statement: a
+fifth of the time of a get. The text of a cached plan, the order of its parameters and
+the functions that convert values are the same each time, and are kept here as
+SQLAlchemy has compiled them. SQLAlchemy executes a plan itself where somebody could
+tell the difference:
+
+- somebody listens to the engine (record queries, OpenTelemetry), or it logs statements;
+- the connection has execution options, such as a map of schemas;
+- a parameter expands or has the default of a column, or there are several rows of them;
+- the driver is not one of :data:`DRIVERS`, which are tested.
+"""
+
+from __future__ import annotations
+
+import logging
+import typing as t
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from .connections import count_write
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ..query.plan_cache import Plan
+
+    Convert: t.TypeAlias = Callable[[t.Any], t.Any]
+    Rows: t.TypeAlias = Sequence[Sequence[t.Any]]
+
+DRIVERS: tuple[str, ...] = ("pysqlite", "psycopg", "pymysql")
+"""The drivers whose cursors take the text that SQLAlchemy compiles."""
+
+MAX_STATEMENTS: t.Final = 64
+"""The number of statements of a plan: one for each engine and set of parameters."""
+
+
+class CursorStatement:
+    """A statement as a driver takes it.
+
+    :param compiled: The statement, compiled.
+    :param columns: The columns of its rows.
+    """
+
+    def __init__(self, compiled: t.Any, columns: Sequence[t.Any]) -> None:
+        dialect = compiled.dialect
+        self.writes: bool = compiled.isinsert or compiled.isupdate or compiled.isdelete
+        """``True`` if it writes."""
+        self.text: str = compiled.string
+        """Its text."""
+        self._dialect = dialect
+        binds = {name: bind for bind, name in compiled.bind_names.items()}
+        self._constants = {
+            name: bind.effective_value
+            for name, bind in binds.items()
+            if not bind.required
+        }
+        self._is_positional: bool = compiled.positional
+        names = compiled.positiontup if self._is_positional else binds
+        self._binds: list[tuple[str, Convert | None]] = [
+            (name, binds[name].type.dialect_impl(dialect).bind_processor(dialect))
+            for name in names
+        ]
+        self._types = [column.type.dialect_impl(dialect) for column in columns]
+        self._converts: list[tuple[int, Convert]] | None = None
+
+    def fetch(self, cursor: t.Any, parameters: Mapping[str, t.Any]) -> Rows:
+        """Return the rows that a cursor gives for the statement.
+
+        :param parameters: The values of its parameters.
+        """
+        values = {**self._constants, **parameters}
+        bound = [
+            (name, values[name] if convert is None else convert(values[name]))
+            for name, convert in self._binds
+        ]
+        cursor.execute(
+            self.text,
+            tuple([value for _, value in bound])
+            if self._is_positional
+            else dict(bound),
+        )
+
+        # The driver of MariaDB does not describe the rows of a DELETE that finds none.
+        if cursor.description is None:
+            return ()
+
+        rows: Rows = cursor.fetchall()
+
+        if self._converts is None:
+            found = [
+                (index, each.result_processor(self._dialect, column[1]))
+                for index, (each, column) in enumerate(
+                    zip(self._types, cursor.description, strict=True)
+                )
+            ]
+            self._converts = [(i, convert) for i, convert in found if convert]
+
+        return rows
+
+    def converted(self, rows: Rows) -> Rows:
+        """Return rows with the values that Python has for those of the driver."""
+        if not self._converts:
+            return rows
+
+        converted = [*map(list, rows)]
+
+        for index, convert in self._converts:
+            for row in converted:
+                row[index] = convert(row[index])
+
+        return converted
+
+
+def connect(engine: sa.Engine) -> sa.PoolProxiedConnection:
+    """Return a connection of the driver, from the pool of an engine.
+
+    :raises sqlalchemy.exc.SQLAlchemyError: The database does not give one.
+    """
+    base = t.cast("t.Any", engine.dialect.loaded_dbapi).Error
+
+    try:
+        return engine.raw_connection()
+    except base as error:
+        raise sa.exc.DBAPIError.instance(
+            None, None, error, base, dialect=engine.dialect
+        ) from error
+
+
+def statement_of(engine: t.Any, plan: Plan) -> CursorStatement | None:
+    """Return the statement of a plan as the driver takes it, or ``None`` if SQLAlchemy
+    has to execute the plan.
+    """
+    if (
+        plan.on_cursor is None
+        or not isinstance(plan.parameters, dict)
+        # SQLAlchemy's own condition for its events. A public one takes ten look-ups.
+        or engine._has_events
+        or len(engine.dialect.dispatch.do_execute) > 1
+        or engine.get_execution_options()
+        or engine.logger.isEnabledFor(logging.INFO)
+    ):
+        return None
+
+    key = engine.dialect, *plan.parameters
+
+    try:
+        return t.cast("CursorStatement | None", plan.on_cursor[key])
+    except KeyError:
+        pass
+
+    if len(plan.on_cursor) >= MAX_STATEMENTS:
+        plan.on_cursor.clear()
+
+    statement = plan.on_cursor[key] = _compiled(engine.dialect, plan)
+    return statement
+
+
+def rows_of(connection: t.Any, plan: Plan) -> Rows:
+    """Return the rows of a plan, in the transaction of a connection.
+
+    :raises sqlalchemy.exc.SQLAlchemyError: The database refuses the statement.
+    """
+    transaction = connection.get_nested_transaction() or connection.get_transaction()
+
+    if (
+        transaction is None
+        or not transaction.is_active
+        or connection._has_events
+        or connection.get_execution_options()
+        or (statement := statement_of(connection.engine, plan)) is None
+    ):
+        return executed(connection, plan)
+
+    rows = run(statement, connection.connection, plan, lambda: connection)
+
+    if statement.writes:
+        count_write(connection)
+
+    return rows
+
+
+def run(
+    statement: CursorStatement,
+    driver: sa.PoolProxiedConnection,
+    plan: Plan,
+    connect: Callable[[], sa.Connection],
+) -> Rows:
+    """Return the rows of a statement.
+
+    :param driver: The connection of the driver.
+    :param plan: The plan of the statement, with its parameters.
+    :param connect: Returns SQLAlchemy's connection, for errors.
+    :raises sqlalchemy.exc.SQLAlchemyError: The database refuses the statement.
+    """
+    cursor = None
+
+    try:
+        cursor = driver.cursor()
+        rows = statement.fetch(cursor, plan.parameters)
+        cursor.close()
+    except Exception as error:
+        # It raises SQLAlchemy's error, and ends a connection that is lost.
+        connection = t.cast("t.Any", connect())
+        connection._handle_dbapi_exception(
+            error, statement.text, plan.parameters, cursor, None
+        )
+
+    return statement.converted(rows)
+
+
+def executed(
+    executor: sa.Connection | orm.Session, plan: Plan, **options: t.Any
+) -> Rows:
+    """Return the rows of a plan that SQLAlchemy executes."""
+    options["execution_options"] = plan.options
+    return executor.execute(plan.statement, plan.parameters, **options).all()
+
+
+def _compiled(dialect: t.Any, plan: Plan) -> CursorStatement | None:
+    module = type(dialect).__module__
+
+    if dialect.driver not in DRIVERS or not module.startswith("sqlalchemy."):
+        return None
+
+    compiled = plan.statement.compile(
+        dialect=dialect, column_keys=sorted(plan.parameters)
+    )
+
+    if (
+        compiled.post_compile_params
+        or compiled.literal_execute_params
+        or compiled.escaped_bind_names
+        or compiled.insert_prefetch
+        or compiled.update_prefetch
+    ):
+        return None
+
+    return CursorStatement(compiled, [*plan.statement.exported_columns])
