@@ -42,13 +42,14 @@ class Body(t.NamedTuple):
     """The problems, by name."""
 
     unwritten: dict[str, t.Any]
-    """Values of fields that the caller may not write. They are no problem if the record
-    has them already: front ends send whole records back.
+    """Values of fields that the caller may not write. Accepted if they equal the
+    stored values, because front ends send whole records back.
     """
 
 
 class Bodies:
-    """Reads the bodies of calls on a model.
+    """Reads the bodies of calls on a model: values of columns, or problems by field. It
+    runs no statements, and knows no sessions.
 
     :param relations: The names of the relationships that bodies may name.
     :param populated: The relationships that ``$populate`` puts into records, and the

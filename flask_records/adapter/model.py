@@ -45,7 +45,8 @@ WRONG_RULE: t.Final = "A rule for '{name}' is not right: {error}"
 
 @dataclass(kw_only=True, eq=False)
 class ServedModel:
-    """A model with the options of its service, and the calls on it.
+    """A model with the options of its service. It alone knows sessions, users and the
+    services of related models, and resolves calls for the :class:`Model` of a database.
 
     It is looked at when an application is set up or at the first use, whichever is
     first, so that a module can name a service before all models are mapped or
@@ -89,7 +90,7 @@ class ServedModel:
 
     @cached_property
     def generic(self) -> Model:
-        """The model, as far as it is the same on every database."""
+        """The dialect-independent model."""
         return Model(self, None)
 
     @cached_property
@@ -149,8 +150,8 @@ class ServedModel:
     def scope_of(self, params: Params | None, model: Model) -> Scope:
         """Return the scope of a caller.
 
-        :param params: The params of the call, or ``None`` for clients as far as no rule
-            hides a field.
+        :param params: The params of the call, or ``None`` for clients before
+            any field rule.
         """
         if params is not None and params.provider is None:
             return model.application
@@ -248,14 +249,16 @@ class ServedModel:
         if not written_if:
             return None
 
-        # Who does not see a value must not find it out by guesses.
+        # A client that can't read a field must not be able to probe its value.
         return Guards(call.model.conditions(written_if), scope.plain)
 
 
 class Model:
-    """A model on one kind of database, with what is made for it once.
+    """A model on one kind of database. It alone knows the dialect: the fields, scopes,
+    plans and writers that are made once for it.
 
-    :param dialect: The dialect of the database. What is the same on all by default.
+    :param dialect: The dialect of the database. By default, none: the fields have the
+        types of every database.
     """
 
     def __init__(self, served: ServedModel, dialect: sa.Dialect | None) -> None:
@@ -266,7 +269,7 @@ class Model:
         self.application = Scope.of_application(self.fields)
         """The scope of the application."""
         self.clients = Scope.of_clients(self.fields)
-        """The scope of clients, as far as no rule hides a field."""
+        """The scope of clients before any field rule."""
         self.plans = Plans(self.fields)
         """The plans of reads."""
         shown = served.populate.keys if served.syntax.populates else {}

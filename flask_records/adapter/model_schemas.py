@@ -61,8 +61,8 @@ def model_schemas(
 ) -> Schemas:
     """Return the schemas of a model as one caller sees it.
 
-    :param params: The params of the caller, or ``None`` for all clients, as far as no
-        rule hides a field.
+    :param params: The params of the caller, or ``None`` for all clients before any
+        field rule.
     :param multi: The methods that take many records.
     """
     with Transaction(writes=False):

@@ -65,7 +65,7 @@ class ResolvedCall(t.NamedTuple):
             return self._groups(rows, self.query.groups)
 
         names = self.selection.names
-        # Rows may have more. To say so to zip() takes a third longer.
+        # Rows may have extra columns. Telling zip() so would cost a third more time.
         records: list[Record] = [dict(zip(names, row)) for row in rows]  # noqa: B905
         composite = self.model.fields.composite
 

@@ -180,7 +180,8 @@ class SQLAlchemyService(Capabilities):
     @cached_property
     def hidden(self) -> frozenset[str]:
         """The fields that no client sees."""
-        return self.served.generic.fields.names - self.served.generic.clients.names
+        model = self.served.generic
+        return model.fields.names - model.clients.names
 
     @cached_property
     def relationships(self) -> frozenset[str]:
@@ -193,16 +194,16 @@ class SQLAlchemyService(Capabilities):
         return method not in vars(self) and getattr(type(self), method) is own
 
     def scope_for(self, params: Params | None) -> Scope:
-        """Return the fields that a caller may name, or that clients may, as far as no
-        rule hides them.
+        """Return the fields that a caller may name, or that clients may before any
+        field rule.
         """
         return self.served.scope_of(params, self.served.generic)
 
     def schemas_for(self, params: Params | None) -> Schemas:
         """Return the JSON Schemas of what a caller sends and gets.
 
-        :param params: The params of the caller, or ``None`` for all clients, as far as
-            no rule hides a field.
+        :param params: The params of the caller, or ``None`` for all clients before
+            any field rule.
         """
         # They are needed for documents only.
         from .model_schemas import model_schemas

@@ -93,7 +93,9 @@ class Selection:
 
 
 class Plans:
-    """Plans of the reads of a model on one kind of database."""
+    """Builds the statements that read a model on one kind of database, once for each
+    shape. It knows neither callers nor connections.
+    """
 
     def __init__(self, fields: Fields) -> None:
         name = "" if fields.dialect is None else fields.dialect.name

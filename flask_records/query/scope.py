@@ -56,7 +56,7 @@ class Scope:
 
     @classmethod
     def of_clients(cls, fields: Fields) -> t.Self:
-        """Return the scope of clients, as far as no rule for fields hides one."""
+        """Return the scope of clients before any field rule."""
         options = fields.options
         listed = frozenset(filter(options.is_listed, fields.names))
         return cls(

@@ -67,8 +67,8 @@ class Capabilities:
         return False
 
     def scope_for(self, params: Params | None) -> Scope | None:
-        """Return the fields of a model that a caller may name, or that clients may, as
-        far as no rule hides them.
+        """Return the fields of a model that a caller may name, or that clients may
+        before any field rule.
         """
         return None
 
@@ -100,8 +100,8 @@ class Capabilities:
         return frozenset(names)
 
     def schemas_for(self, params: Params | None) -> Schemas:
-        """Return the JSON Schemas of what a caller sends and gets, or what all clients
-        do, as far as no rule hides it.
+        """Return the JSON Schemas of what a caller sends and gets, or of what all
+        clients do before any field rule.
         """
         return ANYTHING
 
