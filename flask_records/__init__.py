@@ -41,6 +41,7 @@ from .http.formatter import format_json as format_json
 from .http.qs import parse as parse_query
 from .pagination import Page as Page
 from .problems import Problem as Problem
+from .query import Change as Change
 from .query import Converter as Converter
 from .query import FromUser as FromUser
 from .query import Operator as Operator

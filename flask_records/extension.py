@@ -35,6 +35,7 @@ if t.TYPE_CHECKING:
 
     from .http.error_handler import Logger
     from .http.test_client import TestClient
+    from .query import Change
     from .service.context import Formatter, HookContext
     from .typing import BodyParser, ErrorPages, Id, QueryParser, Record, Rule
 
@@ -121,7 +122,7 @@ class FlaskRecords(CallSignals):
         strategies: Collection[str] = ("jwt",),
         authentication: str | None = None,
         readable: Rule | None = None,
-        allow: Mapping[str, Rule] | None = None,
+        allow: Mapping[str, Rule | Change] | None = None,
         methods: Collection[str] = METHODS,
         events: Collection[str] | None = None,
         formatter: Formatter | None = None,
@@ -148,7 +149,9 @@ class FlaskRecords(CallSignals):
             client but create, and to the events that it gets.
         :param allow: Rules by method for clients, as functions of the user that return
             ``True``, ``False`` for a 403, or a query: of the records that the method
-            reaches, or that it may create. A rule may be such a query, too.
+            reaches, and leaves changed, or that it may create. A rule may be such a
+            query, too, and :class:`.Change` one in two parts, for ``update`` or
+            ``patch``.
         :param methods: The methods that can be called, for example ``["find", "get"]``
             for a service to read only. Custom methods of the object are named here.
             Those of the six that the object has by default.

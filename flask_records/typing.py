@@ -31,8 +31,10 @@ RuleFunction: t.TypeAlias = Callable[[t.Any], bool | dict[str, t.Any] | None]
 the query of the records that the user may reach.
 """
 
-Rule: t.TypeAlias = RuleFunction | Mapping[str, t.Any]
-"""Such a function, or a query with :class:`.FromUser` for values of the user."""
+Rule: t.TypeAlias = RuleFunction | Mapping[str, t.Any] | bool
+"""Such a function, what it may return, or a query with :class:`.FromUser` for values of
+the user.
+"""
 
 QueryParser: t.TypeAlias = Callable[[str], dict[str, t.Any]]
 """Parses the text of a query string into a nested mapping. See section 4.3.9."""

@@ -30,6 +30,8 @@ class CallPaths:
 
     :param model: The model on the database of the call.
     :param params: The params of the caller.
+    :param beside: The model at the beginning, and the query of the records of it to
+        which the paths may lead back. All by default.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class CallPaths:
         scope: Scope,
         params: Params,
         relationship: t.Any = None,
+        beside: tuple[orm.Mapper[t.Any], ResolvedQuery] | None = None,
     ) -> None:
         self.scope = scope
         """The fields that the caller may name."""
@@ -50,12 +53,20 @@ class CallPaths:
         self._served = model.served
         self._model = model
         self._params = params
+        self._beside = beside
         self._related: dict[str, CallPaths | None] = {}
 
     @property
     def rule(self) -> ResolvedQuery:
         """The query of the records that the caller sees."""
-        return self._model.within_rules(EVERYTHING, self._params)
+        rule = self._model.within_rules(EVERYTHING, self._params)
+
+        if self._beside is None:
+            return rule
+
+        first, others = self._beside
+        is_back = self._served.mapper.base_mapper is first.base_mapper
+        return rule.within(others) if is_back else rule
 
     def related(self, name: str) -> CallPaths | None:
         """Return the model at the end of a relationship, or ``None`` if there is no
@@ -93,7 +104,7 @@ class CallPaths:
         if params.provider and not sees_keys(relationship, self.scope, scope):
             return None
 
-        return CallPaths(model, scope, params, relationship)
+        return CallPaths(model, scope, params, relationship, self._beside)
 
 
 def sees_keys(relationship: Relationship, here: Scope, there: Scope) -> bool:

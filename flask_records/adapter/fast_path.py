@@ -208,19 +208,29 @@ class FastPath:
         """``True`` for the methods for which the model does not need the unit of work,
         found once the application has its listeners.
         """
-        columns, relationships = self._columns.values(), self._mapper.relationships
-        is_plain = self._is_one_table and not self._has_listeners
+        relationships, is_plain = self._mapper.relationships, self.is_plain
         # The unit of work updates nothing, and so not these, if no value has changed.
-        has_updates = any(
-            each.onupdate is not None or each.server_onupdate is not None
-            for each in columns
-        )
+        has_updates = bool(self.names_updated)
         follows = all(each.passive_updates for each in relationships)
         return {
             "create": is_plain,
             "patch": is_plain and follows and not has_updates,
             "remove": is_plain and all(map(_is_left_alone, relationships)),
         }
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """``True`` if no code of the model follows its writes."""
+        return self._is_one_table and not self._has_listeners
+
+    @cached_property
+    def names_updated(self) -> frozenset[str]:
+        """The names of the fields that an update gives a value by itself."""
+        return frozenset(
+            name
+            for name, column in self._columns.items()
+            if column.onupdate is not None or column.server_onupdate is not None
+        )
 
     @property
     def _is_one_table(self) -> bool:

@@ -250,7 +250,7 @@ class ServedModel:
             return None
 
         # A client that can't read a field must not be able to probe its value.
-        return Guards(call.model.conditions(written_if), scope.plain)
+        return Guards(written_if, scope.plain)
 
 
 class Model:
@@ -285,26 +285,45 @@ class Model:
 
         return query
 
-    def conditions(self, queries: Mapping[str, Record]) -> dict[str, ResolvedQuery]:
+    def conditions(
+        self, queries: Mapping[str, Record], paths: CallPaths | None = None
+    ) -> dict[str, ResolvedQuery]:
         """Return the conditions of fields, by their names.
 
         :param queries: The queries of the application by the names of the fields.
+        :param paths: The paths that they follow. Those of all records by default.
         :raises RuntimeError: A query does not fit the fields.
         """
-        return {name: self._rule(query) for name, query in queries.items()}
+        return {name: self._rule(query, paths) for name, query in queries.items()}
 
     @property
     def paths(self) -> CallPaths:
         """The paths that rules follow."""
         return CallPaths(self, self.application, Params())
 
-    def _rule(self, query: Record) -> ResolvedQuery:
+    def paths_beside(self, ids: Sequence[t.Any]) -> CallPaths:
+        """Return the paths that rules follow from records that a call has written. None
+        of them leads to one of these, so that no record proves its own right.
+
+        :param ids: The identifiers of the records.
+        """
+        query = {self.fields.id.name: {"$nin": ids}}
+        mapper, others = self.fields.mapper, self._rule(query)
+        return CallPaths(self, self.application, Params(), beside=(mapper, others))
+
+    @cached_property
+    def names_changing(self) -> frozenset[str]:
+        """The names of the columns that an update may change, whatever it writes."""
+        is_plain, columns = self._fast_path.is_plain, self.fields.columns
+        return self._fast_path.names_updated if is_plain else frozenset(columns)
+
+    def _rule(self, query: Record, paths: CallPaths | None = None) -> ResolvedQuery:
         """Return a query of the application.
 
         :raises RuntimeError: It does not fit the fields.
         """
         try:
-            return resolve(query, self.served.syntax, self.paths)
+            return resolve(query, self.served.syntax, paths or self.paths)
         except BadRequest as error:
             name = self.fields.model.__name__
             raise RuntimeError(WRONG_RULE.format(name=name, error=error)) from error

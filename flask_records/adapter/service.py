@@ -15,6 +15,8 @@ from ..query import FieldOptions, FieldRules, Matching, Syntax
 from ..query.bounds import refuse
 from ..query.conversions import converters_of
 from ..query.paths import key_names
+from ..query.plans import Selection
+from ..query.syntax import resolve
 from ..service import Capabilities
 from ..settings import names_of
 from .bodies import changed
@@ -26,6 +28,8 @@ from .resolved_call import identifier, not_found
 from .writing import check_number, multi_of
 
 if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import sqlalchemy as sa
     from flask import Flask
 
@@ -154,6 +158,7 @@ class SQLAlchemyService(Capabilities):
             client_ids=client_ids,
             converters=converters_of(converters or {}),
         )
+        self._deciding: dict[frozenset[str], frozenset[str]] = {}
         self.field_rules = FieldRules(visible, writable)
         """The rules for the fields that a user may see or write."""
         self.served = ServedModel(
@@ -262,9 +267,56 @@ class SQLAlchemyService(Capabilities):
 
         for name in names:
             first, dot, _ = name.partition(".")
-            deciding |= key_names(relationships[first])[0] if dot else {name}
+            is_path = dot and first in relationships
+            deciding |= key_names(relationships[first])[0] if is_path else {name}
 
         return frozenset(deciding)
+
+    def decides(self, written: Collection[str], names: Collection[str]) -> bool:
+        """Return ``True`` if a patch of some fields may decide whether a record meets a
+        condition: unless it writes columns, the condition depends on others, and
+        nothing else changes these.
+
+        :param names: The names in the condition.
+        """
+        names, model = frozenset(names), self.served.generic
+        deciding = self._deciding.get(names)
+
+        if deciding is None:
+            deciding = self._deciding.setdefault(names, self.deciding_names(names))
+
+        columns = model.fields.columns.keys()
+        return not (
+            names
+            and deciding <= columns
+            and columns >= set(written)
+            and deciding.isdisjoint(model.names_changing.union(written))
+        )
+
+    def are_met(self, records: Sequence[t.Any], condition: Record) -> bool:
+        """Return ``True`` if all of the records that a call has written meet a
+        condition, of which none proves the right of another, or its own.
+        """
+        name, syntax = self.id, self.served.syntax
+        ids = [each.get(name) for each in records if isinstance(each, dict)]
+
+        if None in ids or len(ids) < len(records):
+            return False
+
+        writing = self.served.database.writing()
+        model = self.served.on(writing.dialect)
+        paths = model.paths_beside(ids)
+        test = Matching(syntax, paths, lambda *path: None).test(condition)
+        results = [test(record) for record in records]
+
+        if None not in results:
+            return all(results)
+
+        query = resolve(condition, syntax, paths)
+        query = query.within(resolve({name: {"$in": ids}}, syntax, paths))
+        selection = Selection(model.fields.identifying)
+        plan = model.plans.page(query, selection, None, locking=True)
+        return len(writing.rows(plan)) == len(set(ids))
 
     def find(self, params: Params) -> list[Record] | Page:
         """Return the records that match the query, or a page of them.

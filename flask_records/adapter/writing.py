@@ -22,7 +22,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from ..database.driver_cursor import Rows
-    from ..query.where import ResolvedQuery
     from ..service.context import Params
     from ..typing import Record
     from .fast_path import Write
@@ -80,7 +79,7 @@ class Guards(t.NamedTuple):
     before it is changed, and once it is created.
     """
 
-    conditions: Mapping[str, ResolvedQuery]
+    conditions: Mapping[str, Record]
     """The queries that a record has to meet, by the names of the fields."""
 
     visible: Collection[str]
@@ -94,9 +93,17 @@ class Guards(t.NamedTuple):
             problem, if the client sees it.
         """
         problems = {}
-        is_new = write.method == "create"
+        is_new, model = write.method == "create", write.call.model
         bodies = write.bodies if is_new else [*write.bodies] * len(instances)
-        selection = Selection((), conditions=self.conditions)
+        paths = model.paths
+
+        if is_new:
+            parts = model.fields.identifying
+            ids = [[getattr(new, part.name) for part in parts] for new in instances]
+            paths = model.paths_beside(ids if len(parts) > 1 else [id for [id] in ids])
+
+        conditions = model.conditions(self.conditions, paths)
+        selection = Selection((), conditions=conditions)
         rows = _read(write, instances, selection)
 
         for index, (body, row) in enumerate(zip(bodies, rows, strict=True)):

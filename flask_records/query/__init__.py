@@ -7,6 +7,7 @@ from .fields import Fields as Fields
 from .matching import Matching as Matching
 from .operators import Operator as Operator
 from .operators import Syntax as Syntax
+from .rules import Change as Change
 from .rules import FieldRules as FieldRules
 from .rules import FromUser as FromUser
 from .scope import Scope as Scope

@@ -76,6 +76,21 @@ class FromUser:
         return [each for each in values if each is not None]
 
 
+@dataclass(frozen=True)
+class Change:
+    """The rule of ``update`` or ``patch`` in two parts, for a method that makes of a
+    record what the rule does not reach any more: drafts are submitted, records are
+    given away.
+
+    :param of: The rule for the records that are changed.
+    :param to: The rule for what they may become, ``True`` for anything. ``readable`` is
+        not asked then.
+    """
+
+    of: Rule
+    to: Rule
+
+
 class UserRule:
     """A rule as a query in which :class:`FromUser` stands for values. It is a function
     of the user like other rules, and others can read it without a user.
@@ -135,11 +150,11 @@ class FieldRules:
 
 
 def rule_of(
-    rule: Mapping[str, t.Any] | Callable[[t.Any], t.Any], option: str
+    rule: Mapping[str, t.Any] | Callable[[t.Any], t.Any] | bool, option: str
 ) -> Callable[[t.Any], t.Any]:
     """Return a rule as a function of the user.
 
-    :param rule: A query, or a function already.
+    :param rule: A query, ``True``, ``False``, or a function already.
     :param option: The option that has the rule, for an error.
     :raises TypeError: It is neither, or an empty query, or a value of the user is where
         a rule can't have one.
@@ -148,6 +163,9 @@ def rule_of(
         function = UserRule(rule, option)
         condition_of(rule, option)
         return function
+
+    if isinstance(rule, bool):
+        return lambda user: rule
 
     if not callable(rule):
         raise TypeError(f"{option} must be a function of the user, or a query.")

@@ -12,12 +12,13 @@ from ..settings import names_of
 from .schemas import ANYTHING, Schemas
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from flask import Flask
 
     from ..problems import Problem
     from ..query import Matching, Scope
+    from ..typing import Record
     from .context import Params
 
     BodyCheck: t.TypeAlias = Callable[[Mapping[str, t.Any]], dict[str, Problem]]
@@ -90,6 +91,20 @@ class Capabilities:
         that no hook should meet.
         """
         return lambda body: {}
+
+    def decides(self, written: Collection[str], names: Collection[str]) -> bool:
+        """Return ``True`` if a patch of some fields may decide whether a record meets a
+        condition.
+
+        :param names: The names in the condition.
+        """
+        return not names or not frozenset(names).isdisjoint(written)
+
+    def are_met(self, records: Sequence[t.Any], condition: Record) -> bool | None:
+        """Return ``True`` if all of the records that a call has written meet a
+        condition, ``None`` if ``get`` has to tell.
+        """
+        return None
 
     def matching(self) -> Matching | None:
         """Return what decides which records, stored or in JSON, meet a query."""

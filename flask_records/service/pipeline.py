@@ -106,22 +106,25 @@ class Pipeline:
             if before:
                 check_types(context)
 
-        created_if = self._run_before(context, before)
+        conditions = self._run_before(context, before)
+        conditions = service.rules.asked_after(context, conditions)
         is_missing = context.result is NO_RESULT
         has_receivers = method in EVENTS and service.has_events
         # Nobody but the caller gets the records of the adapter otherwise.
         context.params._state.is_whole = (
             not (is_missing and service.capabilities.is_own(method))
-            or created_if is not None
             or has_receivers
             or bool(after)
         )
 
+        if conditions and context.params._state.is_alone:
+            context.params._state.is_alone = False
+            service.capabilities.begin(writes=True)
+
         if is_missing:
             context.result = self._call_method(context, schemas)
 
-            if created_if is not None:
-                service.rules.check_created(context, created_if)
+        service.rules.check_written(context, conditions)
 
         for hook in after:
             call(hook, method, context)
@@ -172,9 +175,9 @@ class Pipeline:
 
     def _run_before(
         self, context: HookContext, hooks: Sequence[Callable[..., t.Any]]
-    ) -> Record | None:
-        """Begin, and run the before hooks. Return the query that a new record of a
-        client has to meet, if there is one.
+    ) -> Sequence[Record]:
+        """Begin, and run the before hooks. Return the queries that the records of a
+        client have to meet once they are written.
         """
         method = context.method
         writes = method not in READS and not context.params._state.is_alone
@@ -186,7 +189,7 @@ class Pipeline:
         if not slow:
             begin()
 
-        created_if = self._service.rules.limit(context) if is_client else None
+        conditions = self._service.rules.limit(context) if is_client else ()
 
         for hook in slow:
             call(hook, method, context)
@@ -197,7 +200,7 @@ class Pipeline:
         for hook in hooks[len(slow) :]:
             call(hook, method, context)
 
-        return created_if
+        return conditions
 
     def _call_method(
         self, context: HookContext, schemas: MethodSchemas | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import typing as t
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +14,7 @@ from ..query.matching import key_of_query
 from ..query.operators import OR
 from ..query.rules import (
     both,
+    Change,
     condition_of,
     names_in,
     NO_RECORD,
@@ -21,10 +23,10 @@ from ..query.rules import (
     UserRule,
 )
 from .capabilities import check_methods
-from .context import Params, restrict
+from .context import names_of_bodies, Params, restrict
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from ..query.matching import Test
     from ..typing import Record, Rule, RuleFunction
@@ -43,14 +45,15 @@ class AccessRules:
     :param allow: The rules for those who may call a method, by method.
     :raises ValueError: There is no such method.
     :raises TypeError: A rule is neither a function nor a query, or it is a query of a
-        custom method, which nothing applies to records.
+        custom method, which nothing applies to records, or in two parts, for a method
+        that changes no record.
     """
 
     def __init__(
         self,
         service: Service,
         readable: Rule | None,
-        allow: Mapping[str, Rule] | None,
+        allow: Mapping[str, Rule | Change] | None,
     ) -> None:
         self._service = service
         self.readable: RuleFunction | None = (
@@ -60,15 +63,25 @@ class AccessRules:
         check_methods("allow", service.path, allow or (), service.methods)
         self.allow: dict[str, RuleFunction] = {}
         """The rules for who may call a method, as functions of the user."""
+        self._results: dict[str, RuleFunction] = {}
 
         for method, rule in (allow or {}).items():
-            if method in service.custom_methods and not callable(rule):
+            name = self._name("allow", method)
+
+            if isinstance(rule, Change):
+                if method not in ("update", "patch"):
+                    raise TypeError(f"{name} is a Change, which no '{method}' makes.")
+
+                self._results[method] = rule_of(rule.to, name)
+                rule = rule.of
+
+            if method in service.custom_methods and isinstance(rule, Mapping):
                 raise TypeError(
                     f"{self._name('allow')} has a query for '{method}', which is no"
                     " method of records. Give a function that returns True or False."
                 )
 
-            self.allow[method] = rule_of(rule, self._name("allow", method))
+            self.allow[method] = rule_of(rule, name)
 
     def readable_by(self, user: t.Any) -> Record | None:
         """Return the query of the records that a user may see, or ``None`` for all.
@@ -127,9 +140,9 @@ class AccessRules:
         allowed = {OR: some}
         return allowed if readable is None else both(readable, allowed)
 
-    def limit(self, context: HookContext) -> Record | None:
-        """Limit a call of a client to the records that it may reach. Return the query
-        that a new record has to meet, if there is one.
+    def limit(self, context: HookContext) -> list[Record]:
+        """Limit a call of a client to the records that it may reach. Return the queries
+        that the records have to meet that it creates, or leaves changed.
 
         :raises Forbidden: The client may not call the method, or sees no record of an
             object, which may not look at queries.
@@ -141,35 +154,65 @@ class AccessRules:
             raise Forbidden(f"You may not call '{method}' of '{context.path}'.")
 
         if method == "create":
-            return allowed
+            return [] if allowed is None else [allowed]
 
         readable = self.readable_by(user)
 
         if readable is NO_RECORD and self._service.capabilities.model is None:
             raise Forbidden(f"You may not see records of '{context.path}'.")
 
-        for condition in (readable, allowed):
-            if condition:
-                restrict(context.params, condition)
+        conditions = [each for each in (readable, allowed) if each]
 
-        return None
+        for condition in conditions:
+            restrict(context.params, condition)
 
-    def check_created(self, context: HookContext, condition: Record) -> None:
-        """Refuse records that a client may not create.
+        if method in self._results:
+            name = self._name("allow", method)
+            becoming = condition_of(self._results[method](user), name)
+            return [] if becoming is None else [becoming]
+
+        return conditions if method in ("update", "patch") else []
+
+    def asked_after(
+        self, context: HookContext, conditions: Sequence[Record]
+    ) -> Sequence[Record]:
+        """Return those conditions that have to be asked once a call has written: a
+        patch may write nothing that they read.
+        """
+        if not conditions or context.method != "patch":
+            return conditions
+
+        decides = self._service.capabilities.decides
+        written = names_of_bodies(context.data)
+        return [each for each in conditions if decides(written, names_in(each))]
+
+    def check_written(self, context: HookContext, conditions: Sequence[Record]) -> None:
+        """Refuse records that a client may not create, or leave as they are now.
 
         :raises Forbidden: There is one.
         """
-        result = context.result
+        method, result = context.method, context.result
         records = result if isinstance(result, list) else [result]
 
-        try:
-            may_create = Rights(self._service, records).met("allow", condition)
-        except BadRequest as error:
-            name = self._name("allow", context.method)
-            raise RuntimeError(f"{name} is not right: {error}") from error
+        name = self._name("allow", method)
 
-        if not all(may_create):
-            raise Forbidden(f"You may not create this in '{context.path}'.")
+        for condition in conditions:
+            try:
+                may_write = self._service.capabilities.are_met(records, condition)
+            except BadRequest as error:
+                raise RuntimeError(f"{name} is not right: {error}") from error
+
+            if may_write is None and "get" not in self._service.methods:
+                raise RuntimeError(
+                    f"{name} returned a query, which only 'get' can ask."
+                )
+
+            if may_write is None:
+                may_write = all(Rights(self._service, records).met(method, condition))
+
+            if not may_write:
+                verb = "create this" if method == "create" else f"{method} it like this"
+                raise Forbidden(f"You may not {verb} in '{context.path}'.")
 
     def check(self) -> None:
         """Refuse rules that are queries and name what is no field of the model.
@@ -204,6 +247,7 @@ class AccessRules:
         """The rules that are queries, by their names."""
         rules = {self._name("readable"): self.readable}
         rules |= {self._name("allow", n): rule for n, rule in self.allow.items()}
+        rules |= {f"{n} 'to'": rule for n, rule in self._results.items()}
         return {n: rule for n, rule in rules.items() if isinstance(rule, UserRule)}
 
     def _name(self, option: str, method: str | None = None) -> str:

@@ -25,6 +25,7 @@ if t.TYPE_CHECKING:
 
     import sqlalchemy as sa
 
+    from ..query import Change
     from ..typing import Id, Rule
     from .context import AnyParams
 
@@ -67,7 +68,7 @@ class Service(Methods, CallSignals):
         guards: Collection[Callable[[HookContext], None]] = (),
         count: Callable[[HookContext], None] | None = None,
         readable: Rule | None = None,
-        allow: Mapping[str, Rule] | None = None,
+        allow: Mapping[str, Rule | Change] | None = None,
         schemas: Mapping[str, t.Any] | None = None,
     ) -> None:
         self.path = path

@@ -208,7 +208,7 @@ def test_rules_hold_for_objects_and_custom_methods(tickets):
         ({"craete": is_agent}, ValueError),
         ({"close": OWN}, TypeError),
         ({"find": {}}, TypeError),
-        ({"find": True}, TypeError),
+        ({"find": 5}, TypeError),
     ],
 )
 def test_rules_that_can_not_hold_are_refused(tickets, allow, error):
