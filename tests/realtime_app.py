@@ -7,6 +7,7 @@ team ``all`` get all events.
 from __future__ import annotations
 
 import os
+import time
 
 import click
 import sqlalchemy as sa
@@ -70,6 +71,14 @@ class Processes:
 
     def find(self, params):
         return [{"id": os.getpid()}]
+
+
+class Naps:
+    """Takes as many seconds as the data tells."""
+
+    def find(self, params):
+        time.sleep(float(params.query["seconds"]))
+        return ["awake"]
 
 
 class Pads:
@@ -136,6 +145,7 @@ def add_services(db, records):
     users.before("create", "update", "patch")(hash_password())
     records.add("authentication", AuthenticationService(tokens=TableTokens(Token)))
     records.add("processes", Processes(), public=True)
+    records.add("naps", Naps(), public=True)
     pads = records.add("pads", Pads())
     pads.publish()(lambda event, record, context: "authenticated")
 

@@ -68,6 +68,10 @@ NO_POLLING: t.Final = Refusal(
 
 AGAIN: t.Final = ((b"retry-after", b"10"),)
 
+STOPPING: t.Final = Refusal(
+    503, "The server stops. Connect again.", ((b"retry-after", b"1"),)
+)
+
 TOO_MANY: t.Final = Refusal(503, "Too many connections. Try again later.", AGAIN)
 
 TOO_MANY_OF_ADDRESS: t.Final = Refusal(
@@ -86,6 +90,8 @@ class Admission:
     def __init__(self, app: Flask, settings: Settings) -> None:
         self.refused = 0
         """The number of connections that have found no slot since the last look."""
+        self.is_closed = False
+        """``True`` to refuse all connections, since the server stops."""
         self._app = app
         self._settings = settings
         self._slots: set[Slot] = set()
@@ -160,6 +166,9 @@ class Admission:
 
     def admit(self, environ: WSGIEnvironment) -> Slot | Refusal:
         """Return a slot for a connection, or a refusal if there are too many."""
+        if self.is_closed:
+            return STOPPING
+
         address = network_of(environ.get("REMOTE_ADDR") or "unknown")
 
         if self._by_address[address] >= self._settings.max_of_address:

@@ -96,6 +96,20 @@ class Client(ABC):
     def _refuse(self, id: str, error: RecordsError) -> None:
         """Tell the client that it is not connected."""
 
+    def end_after_calls(self, reason: Reason) -> None:
+        """Hang up once the calls that have come are answered.
+
+        :param reason: What the client is told.
+        """
+        if not self._is_working:
+            self.end(reason)
+            return
+
+        async def end() -> None:
+            self.end(reason)
+
+        self._add(end)
+
     def make_room(self, now: float) -> bool:
         """End the connection if the client has had the time to log in, and has not, and
         return whether it has ended.

@@ -10,11 +10,13 @@ import typing as t
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 
 from ..connections import Reason
 from ..server import DISCONNECTED
 from .admission import Admission
 from .protocol import ClientEvent
+from .shutdown import call_at_shutdown
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -124,6 +126,16 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self.server.transport = self
         self.start(self._check())
+        call_at_shutdown(partial(self.post, self.close))
+
+    def close(self) -> None:
+        """Admit no more connections, and end those that there are after the calls that
+        have come. The server stops.
+        """
+        self.admission.is_closed = True
+
+        for client in list(self.clients.values()):
+            client.end_after_calls(STOPPED)
 
     def finish(self) -> None:
         """Note that a call or a request has been answered."""

@@ -1,0 +1,123 @@
+"""The end of a server that has connections, and its reload."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing, contextmanager
+from types import SimpleNamespace
+
+import pytest
+import websocket
+from websocket import ABNF
+
+from ...processes import free_port, ROOT, started
+from ...realtime_clients import settings_of
+from ...waiting import START, wait_until
+
+STOPPED = (1001, "The server stops.")
+NAP = "/naps?seconds=1"
+
+
+@contextmanager
+def gunicorn(settings):
+    options = ["-k", "asgi", "-w", "1", "--graceful-timeout", "20"]
+
+    with started(
+        [*options, "tests.realtime_app:create_asgi_app()"], settings
+    ) as server:
+        yield server
+
+
+@contextmanager
+def uvicorn(settings):
+    port = free_port()
+    options = ["--port", str(port), "--factory", "--ws-per-message-deflate", "false"]
+    command = [sys.executable, "-m", "uvicorn", *options]
+    process = subprocess.Popen(
+        [*command, "tests.realtime_app:create_asgi_app"],
+        cwd=ROOT,
+        env=settings,
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+
+    try:
+        yield SimpleNamespace(host=f"127.0.0.1:{port}", process=process)
+    finally:
+        process.kill()
+        process.wait()
+
+
+SERVERS = {"gunicorn": gunicorn, "uvicorn": uvicorn}
+
+
+@contextmanager
+def connected(server):
+    """A connected client that reads on request."""
+    url = f"ws://{server.host}/socket.io/?EIO=4&transport=websocket"
+
+    def connect():
+        try:
+            return websocket.create_connection(url, timeout=30)
+        except OSError:
+            return None
+
+    sockets = []
+    wait_until(lambda: sockets.append(connect()) or sockets[-1], START)
+    sockets[-1].recv()
+    sockets[-1].send("40")
+    sockets[-1].recv()
+
+    try:
+        yield sockets[-1]
+    finally:
+        sockets[-1].shutdown()
+
+
+def end_of(socket):
+    """The code and the reason of the end of a connection, and the seconds to it."""
+    start = time.monotonic()
+
+    while True:
+        opcode, frame = socket.recv_data_frame(True)
+
+        if opcode == ABNF.OPCODE_CLOSE:
+            reason = int.from_bytes(frame.data[:2], "big"), frame.data[2:].decode()
+            return reason, time.monotonic() - start
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_connections_are_told_at_once_that_the_server_stops(tmp_path, name):
+    settings = settings_of(tmp_path, WEB_CONCURRENCY="1")
+
+    with SERVERS[name](settings) as server, connected(server) as socket:
+        server.process.send_signal(signal.SIGTERM)
+        reason, seconds = end_of(socket)
+        server.process.wait(15)
+
+    assert reason == STOPPED
+    assert seconds < 1
+
+
+def test_calls_in_progress_are_answered_before_the_server_stops(tmp_path):
+    settings = settings_of(tmp_path, WEB_CONCURRENCY="1")
+
+    with gunicorn(settings) as server, connected(server) as socket:
+        with closing(http.client.HTTPConnection(server.host, timeout=30)) as request:
+            request.request("GET", NAP)
+            socket.send('421["find","naps",{"seconds":"1"}]')
+            time.sleep(0.3)
+            server.process.send_signal(signal.SIGTERM)
+            answer = socket.recv()
+            reason, _ = end_of(socket)
+            response = json.loads(request.getresponse().read())
+            server.process.wait(15)
+
+    assert answer == '431[null,["awake"]]'
+    assert response == ["awake"]
+    assert reason == STOPPED
