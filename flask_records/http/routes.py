@@ -10,6 +10,8 @@ from flask import current_app, request_started
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, Rule
 
+from .lane import Lane
+
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -73,6 +75,7 @@ class Routes:
         self._endpoints: dict[str, str] = {}
         self._names = Map(converters=app.url_map.converters)
         self._is_checked = False
+        self._lane = Lane(app)
         app.extensions[EXTENSION] = self
         request_started.connect(self._begin, app, weak=False)
 
@@ -89,6 +92,7 @@ class Routes:
         :param path: The path of the service.
         """
         name = self.add(app, blueprint)
+        self._is_checked = False
         self._owners[name] = f"The service '{path}'", OTHER_PATH
         self._endpoints[path] = f"{name}.many"
         self._names.add(Rule(rule_of(path), endpoint=path))
@@ -152,6 +156,8 @@ class Routes:
         if not self._is_checked:
             self.check(app)
             self._is_checked = True
+            views = self._endpoints.values()
+            self._lane.open({*views, *[f"{_blueprint_of(each)}.one" for each in views]})
 
 
 def routes_of(app: Flask) -> Routes:

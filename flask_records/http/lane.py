@@ -1,0 +1,163 @@
+"""A short way from the URL of a service to its view.
+
+Werkzeug binds its map to each request and walks it: a sixth of the time of a get. The
+URLs of services without placeholders are looked up in a dict here, and Flask does all
+that follows: contexts, sessions, signals, functions of requests, errors. Werkzeug
+matches a request as always where anything else could be meant:
+
+- a path in other than ASCII, with another number of slashes, or a verb of no method;
+- a host that was not seen before, which Werkzeug checks, or a WebSocket;
+- an application in debug mode, with ``TRUSTED_HOSTS``, hosts or subdomains in its
+  rules, or with a ``create_url_adapter`` of its own;
+- a rule of the application below the URL of a service.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from flask import Flask
+
+if t.TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from flask import Request
+    from werkzeug.routing import MapAdapter, Rule
+
+MAX_HOSTS: t.Final = 1000
+"""The number of names of hosts that are remembered."""
+
+PLACEHOLDER: t.Final = "<"
+"""The beginning of a placeholder in a URL rule."""
+
+
+class Lane:
+    """The URLs of services in one application, looked up before its URL map.
+
+    :param app: The application, whose ``create_url_adapter`` this replaces.
+    """
+
+    def __init__(self, app: Flask) -> None:
+        self._app = app
+        self._fallback = app.create_url_adapter
+        self._is_usual = type(app).create_url_adapter is Flask.create_url_adapter
+        self._rules: dict[str, Rule] = {}
+        self._below: dict[str, tuple[Rule, str]] = {}
+        self._hosts: set[str] = set()
+        t.cast("t.Any", app).create_url_adapter = self.create_url_adapter
+
+    def open(self, endpoints: Collection[str]) -> None:
+        """Look up services by their URLs from now on.
+
+        :param endpoints: The endpoints of their views.
+        """
+        app, rules = self._app, {}
+        self.close()
+
+        if (
+            not self._is_usual
+            or app.debug
+            or app.subdomain_matching
+            or app.url_map.host_matching
+            or app.config["TRUSTED_HOSTS"] is not None
+        ):
+            return
+
+        others = []
+
+        for rule in app.url_map.iter_rules():
+            if rule.endpoint in endpoints and not rule.subdomain:
+                rules[rule.rule] = rule
+            else:
+                others.append(rule.rule.partition(PLACEHOLDER)[0])
+
+        for text, rule in rules.items():
+            url, _, placeholder = text.partition(f"/{PLACEHOLDER}")
+
+            if not placeholder:
+                self._rules[url] = rule
+            elif url in rules and not any(
+                each.startswith(f"{url}/") for each in others
+            ):
+                self._below[url] = rule, placeholder.rstrip(">")
+
+    def close(self) -> None:
+        """Leave all to Werkzeug."""
+        self._rules, self._below = {}, {}
+
+    def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
+        """Return the adapter that matches a request.
+
+        :param request: The request, or ``None`` outside of one.
+        :raises werkzeug.exceptions.HTTPException: The host is not valid.
+        """
+        if request is None:
+            return self._fallback(request)
+
+        environ = request.environ
+        host, path = environ.get("HTTP_HOST"), environ["PATH_INFO"]
+
+        if host not in self._hosts:
+            adapter = self._fallback(request)
+
+            if host is not None and len(self._hosts) < MAX_HOSTS:
+                self._hosts.add(host)
+
+            return adapter
+
+        found = self._rule_of(path)
+
+        if (
+            found is None
+            or environ["REQUEST_METHOD"] not in t.cast("t.Any", found[0]).methods
+            or "HTTP_UPGRADE" in environ
+            or not path.isascii()
+        ):
+            return self._fallback(request)
+
+        return t.cast("MapAdapter", ServiceAdapter(self._fallback, request, found))
+
+    def _rule_of(self, path: str) -> tuple[Rule, dict[str, t.Any]] | None:
+        rule = self._rules.get(path)
+
+        if rule is not None:
+            return rule, {}
+
+        url, _, value = path.rpartition("/")
+        below = self._below.get(url)
+
+        if below is None or not value:
+            return None
+
+        return below[0], {below[1]: value}
+
+
+class ServiceAdapter:
+    """The adapter of a request for a service. It has matched already, and is Werkzeug's
+    for all else, such as ``url_for``.
+
+    :param create: Returns Werkzeug's adapter for a request.
+    :param request: The request.
+    :param match: The rule, and the values of its placeholders.
+    """
+
+    def __init__(
+        self, create: t.Any, request: Request, match: tuple[Rule, dict[str, t.Any]]
+    ) -> None:
+        self._create = create
+        self._request = request
+        self._match = match
+        self._adapter: MapAdapter | None = None
+
+    def match(self, *args: t.Any, **options: t.Any) -> t.Any:
+        """Return what Werkzeug's adapter would match."""
+        if args or options != {"return_rule": True}:
+            return self.__getattr__("match")(*args, **options)
+
+        return self._match
+
+    def __getattr__(self, name: str) -> t.Any:
+        if self._adapter is None:
+            self._adapter = self._create(self._request)
+
+        return getattr(self._adapter, name)
