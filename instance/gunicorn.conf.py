@@ -1,5 +1,6 @@
 """The settings of gunicorn for the example. See docs/example.md."""
 
+import gc
 from os import environ
 
 wsgi_app = "wsgi:asgi"
@@ -23,3 +24,8 @@ graceful_timeout = 5
 
 # Longer than a write waits for other writers.
 timeout = 60
+
+
+def worker_exit(server, worker):
+    """Look for no garbage at the end of a worker, which takes it a quarter second."""
+    gc.freeze()

@@ -266,8 +266,9 @@ def as_json(value: t.Any) -> t.Any:
         is_file = error.args == (problems.FILE,)
         raise ValueError(problems.FILE if is_file else problems.NOT_FINITE) from None
 
-    # PostgreSQL could store it, and fail in each query from then on.
-    if NUL_IN_JSON.search(text):
+    # PostgreSQL could store it, and fail in each query from then on. The expression
+    # alone takes two thirds of the time of a large document.
+    if "\\u0000" in text and NUL_IN_JSON.search(text):
         raise ValueError(problems.NUL)
 
     return value
