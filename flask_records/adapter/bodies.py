@@ -411,11 +411,14 @@ def _is_unchanged(field: Field, sent: t.Any, stored: t.Any) -> bool:
     """
     conversion = field.conversion
 
-    if conversion.show is not None:
-        shown = None if stored is None else conversion.show(stored)
-        return bool(sent == shown)
-
     try:
+        if conversion.show is not None and stored is not None:
+            stored = conversion.show(stored)
+
+        # A converter may show what it does not read.
+        if type(sent) is type(stored) and sent == stored:
+            return True
+
         sent = cast(conversion, sent)
     except ValueError:
         return False

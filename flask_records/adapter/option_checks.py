@@ -33,6 +33,12 @@ Clients can read %s of '%s', as their names may be those of secrets. Hide them, 
 SQLAlchemyService(%s, hidden=%s), or list all fields for clients in 'fields'.\
 """
 
+UNTRIED: t.Final = """\
+'%s.%s' is of type %r, which takes none of the values that it was tried with. Clients \
+see and send what it binds. To be sure, give it a form on the wire: \
+converters={%s: Converter(read, show)}.\
+"""
+
 WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """The words of a name, which may be in camel case."""
 
@@ -81,6 +87,15 @@ def check_names(model: ServedModel) -> None:
             if name not in known:
                 class_, listed = model.mapped_class.__name__, ", ".join(known)
                 raise ValueError(NO_NAME.format(option, name, noun, class_, listed))
+
+
+def check_forms(model: ServedModel, app: Flask) -> None:
+    """Log a warning for types of the application whose form was not found by trying."""
+    for field in model.generic.clients:
+        if field.conversion.doubt:
+            name, type_ = model.mapped_class.__name__, field.column.type
+            class_ = type(type_).__name__
+            app.logger.warning(UNTRIED, name, field.name, type_, class_)
 
 
 def check_secrets(model: ServedModel, app: Flask, methods: Collection[str]) -> None:

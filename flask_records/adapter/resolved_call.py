@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import typing as t
 
 from ..errors import NotFound
-from ..query.conversions import cast
+from ..query.conversions import cast, Unreadable
 from ..query.field import shown
 from ..service.results import PrivateRecord
 
@@ -14,6 +15,7 @@ if t.TYPE_CHECKING:
 
     from ..database.driver_cursor import Rows
     from ..query import Fields, Scope
+    from ..query.conversions import Cast
     from ..query.groups import Groups
     from ..query.plans import Selection
     from ..query.where import ResolvedQuery
@@ -25,6 +27,10 @@ if t.TYPE_CHECKING:
 
 CHUNK: t.Final = 500
 """The number of keys in one statement, or in one call."""
+
+UNREADABLE: t.Final = "'%s.%s' of the record %r has a value that can't be read: %s"
+
+logger = logging.getLogger(__package__)
 
 K = t.TypeVar("K")
 
@@ -67,16 +73,17 @@ class ResolvedCall(t.NamedTuple):
         names = self.selection.names
         # Rows may have extra columns. Telling zip() so would cost a third more time.
         records: list[Record] = [dict(zip(names, row)) for row in rows]  # noqa: B905
+
+        for name, as_shown in self.selection.shown:
+            for record in records:
+                if record[name] is not None:
+                    self._show(record, name, as_shown)
+
         composite = self.model.fields.composite
 
         if composite is not None:
             id = composite.name
             records = [{id: composite.text(each), **each} for each in records]
-
-        for name, as_shown in self.selection.shown:
-            for record in records:
-                if record[name] is not None:
-                    record[name] = as_shown(record[name])
 
         for index, link in enumerate(self.links, len(names)):
             keys = [row[index] for row in rows]
@@ -86,6 +93,18 @@ class ResolvedCall(t.NamedTuple):
             return self._private(records, rows, len(names) + len(self.links))
 
         return records
+
+    def _show(self, record: Record, name: str, as_shown: Cast) -> None:
+        """Put the form of a value into a record, or take a value out that can't be
+        read: it is no reason to refuse all others.
+        """
+        try:
+            record[name] = as_shown(record[name])
+        except Unreadable as error:
+            del record[name]
+            fields = self.model.fields
+            id = [record.get(each.name) for each in fields.identifying]
+            logger.warning(UNREADABLE, fields.model.__name__, name, *id[:1], error)
 
     def _groups(self, rows: Rows, groups: Groups) -> list[Record]:
         """Return the groups of rows. The caller sees all values, which no rule is asked

@@ -23,7 +23,7 @@ from .bodies import changed
 from .call_paths import meets_related
 from .fast_path import Write
 from .model import ServedModel
-from .option_checks import check_names, check_rules, check_secrets
+from .option_checks import check_forms, check_names, check_rules, check_secrets
 from .resolved_call import identifier, not_found
 from .writing import check_number, multi_of
 
@@ -246,6 +246,7 @@ class SQLAlchemyService(Capabilities):
         """
         check_names(self.served)
         check_rules(self.served)
+        check_forms(self.served, app)
         check_secrets(self.served, app, methods)
         add_session(app, self.served.source)
 

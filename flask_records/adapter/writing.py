@@ -6,6 +6,7 @@ import typing as t
 from collections.abc import Mapping
 
 import sqlalchemy as sa
+from werkzeug.exceptions import HTTPException
 
 from ..database.database_errors import not_kept
 from ..errors import BadRequest, Conflict
@@ -21,7 +22,9 @@ from .resolved_call import chunks, identifier
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from ..database.database import Writing
     from ..database.driver_cursor import Rows
+    from ..query.where import ResolvedQuery
     from ..service.context import Params
     from ..typing import Record
     from .fast_path import Write
@@ -129,6 +132,14 @@ class UnitOfWork:
         self._served = model.served
         self._has_constructor = has_constructor(model.fields)
         self._constructor = Constructor(model.fields)
+        self._with_own_types = tuple(
+            [
+                field
+                for name, field in model.fields.stored.items()
+                if isinstance(field.column.type, sa.TypeDecorator)
+                and name in model.fields.columns.keys() - model.fields.fixed
+            ]
+        )
 
     def create(self, write: Write) -> list[Record]:
         """Return new records."""
@@ -182,7 +193,7 @@ class UnitOfWork:
 
         if write.id is not None:
             value = identifier(self._fields, write.id)
-            return writing.instances(self._plans.instances(query, 1, value))
+            return self._loaded(writing, query, 1, value)
 
         if query.limit == 0:
             return []
@@ -191,9 +202,32 @@ class UnitOfWork:
         # One more than that tells that there are too many.
         limits = [query.limit, None if bound is None else bound + 1]
         limit = min([each for each in limits if each is not None], default=None)
-        instances = writing.instances(self._plans.instances(query, limit))
+        instances = self._loaded(writing, query, limit)
         check_number(write.method, call.params, len(instances))
         return instances
+
+    def _loaded(
+        self,
+        writing: Writing,
+        query: ResolvedQuery,
+        limit: int | None,
+        id: Sequence[t.Any] = (),
+    ) -> list[t.Any]:
+        """Return the instances of a query. A value that its type can't read does not
+        keep a record from being written.
+        """
+        try:
+            return writing.instances(self._plans.instances(query, limit, id))
+        except (HTTPException, sa.exc.SQLAlchemyError):
+            raise
+        except Exception:
+            deferred = self._with_own_types
+
+            if not deferred:
+                raise
+
+            plan = self._plans.instances(query, limit, id, deferred=deferred)
+            return writing.instances(plan)
 
     def _instance(self, values: Record, place: str) -> t.Any:
         arguments = self._arguments(values) if self._has_constructor else {}

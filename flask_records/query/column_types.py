@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import enum
 import typing as t
 import uuid
 from collections.abc import Callable, Mapping
@@ -24,6 +23,7 @@ from .conversions import (
     python_type,
     Schema,
 )
+from .forms import class_of, is_tried, Trial
 
 EXACT: t.Final = Context(prec=3000)
 """The context of calculations that keep all digits."""
@@ -279,17 +279,55 @@ def _decorated(
 ) -> Conversion | None:
     impl = type_.impl_instance if dialect is None else type_.load_dialect_impl(dialect)
     conversion, class_ = conversion_of(impl, dialect), python_type(type_)
+    declared = None if class_ is python_type(impl) else conversion_of_class(class_)
 
-    if conversion is None:
-        return None
+    if not is_tried(type_):
+        return conversion and replace(
+            declared or conversion,
+            compared_by_database=True,
+            # The type makes its values of those that are selected.
+            select=None,
+        )
 
-    is_own = class_ is not python_type(impl)
+    trial = Trial(type_, dialect)
+    conversion = declared or _conversion_of_form(trial, conversion)
+
+    if conversion is None or (trial.is_one_way and declared is None):
+        return conversion and replace(conversion, select=None, doubt="one-way")
+
+    choices = {"enum": [*trial.choices]} if trial.choices else {}
+    is_found = trial.found is not None or declared is not None
     return replace(
-        (conversion_of_class(class_) if is_own else None) or conversion,
+        conversion,
+        cast=trial.reader(conversion.cast),
+        check=None if trial.has_objects else conversion.check,
+        is_ordered=conversion.is_ordered and not trial.is_random,
+        is_null_only=conversion.is_null_only or trial.is_random,
         compared_by_database=True,
-        # The type makes its values of those that are selected.
-        select=None,
+        # One value that the type can't read would be the end of all others.
+        select=lambda column: sa.type_coerce(column, trial.impl),
+        show=trial.show,
+        schema={**conversion.schema, **choices},
+        doubt="" if is_found else "untried",
     )
+
+
+def _conversion_of_form(trial: Trial, of_impl: Conversion | None) -> Conversion | None:
+    """Return the conversion of the forms of a type.
+
+    :param of_impl: The conversion of the type that stores its values.
+    """
+    form = None if trial.found is None else trial.found.form
+
+    if isinstance(form, dt.datetime):
+        return conversion_of(sa.DateTime(timezone=form.tzinfo is not None))
+
+    # The type that stores the values knows their lengths and ranges.
+    if form is None or class_of(form) is trial.stored_class:
+        return of_impl
+
+    is_any = isinstance(form, dict) and trial.takes_lists
+    return DOCUMENT if is_any else conversion_of_class(class_of(form))
 
 
 def _documents(class_: type[t.Any], problem: problems.Problem) -> Conversion:
@@ -301,15 +339,13 @@ def _documents(class_: type[t.Any], problem: problems.Problem) -> Conversion:
 
         return document
 
-    schema = {"type": "array" if class_ is list else "object"}
-    return replace(DOCUMENT, cast=cast, schema=schema)
+    is_list = class_ is list
+    schema = {"type": "array" if is_list else "object"}
+    return replace(DOCUMENT, cast=cast, is_null_only=not is_list, schema=schema)
 
 
 def conversion_of_class(class_: t.Any) -> Conversion | None:
     """Return the conversion of the values of a class, or ``None`` if it has none."""
-    if isinstance(class_, type) and issubclass(class_, enum.Enum):
-        return _enums(sa.Enum(class_), None)
-
     if class_ in (list, dict):
         problem = problems.NO_LIST if class_ is list else problems.NO_OBJECT
         return _documents(class_, problem)
@@ -331,7 +367,12 @@ FOREIGN: t.Final = Conversion(casts.as_foreign, compared_by_database=True)
 """The conversion of a type whose text only the database can read."""
 
 DOCUMENT: t.Final = Conversion(
-    casts.as_json, is_ordered=False, is_sorted=False, reads_json=True
+    casts.as_json,
+    is_ordered=False,
+    is_sorted=False,
+    # Each database has another idea of equal documents.
+    is_null_only=True,
+    reads_json=True,
 )
 """The conversion of JSON documents."""
 

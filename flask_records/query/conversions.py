@@ -20,6 +20,10 @@ NULL_TEXTS: t.Final = ("", "null")
 """The texts that are null, where a column can't hold them."""
 
 
+class Unreadable(ValueError):
+    """The database has a value that its type can't read."""
+
+
 @dataclass(frozen=True)
 class Conversion:
     """Converts the values of one column. Each function raises :class:`ValueError` with
@@ -47,6 +51,9 @@ class Conversion:
     reads_json: bool = False
     """``True`` if text in a query is JSON text."""
 
+    is_null_only: bool = False
+    """``True`` if values can't be compared, but with null."""
+
     compared_by_database: bool = False
     """``True`` if only the database can compare values."""
 
@@ -57,12 +64,18 @@ class Conversion:
 
     show: Cast | None = None
     """Returns the value on the wire of a value that was selected, where the application
-    defines it.
+    defines it. It may raise :class:`Unreadable`.
     """
 
     schema: Schema = field(default_factory=dict)
     """The JSON Schema of the values on the wire, other than null. Empty if they may be
     anything, such as what a driver makes of a type that only it knows.
+    """
+
+    doubt: t.Literal["", "untried", "one-way"] = ""
+    """The reason why the values of a type of the application have no certain form:
+    ``untried`` if no value was found that it takes, ``one-way`` if it gives back others
+    than it takes, so that they must not be shown.
     """
 
     def selected(self, name: str, expression: t.Any) -> t.Any:
@@ -212,7 +225,11 @@ def converted(conversion: Conversion, converter: Converter) -> Conversion:
 
     :param conversion: The conversion of the type of the column.
     """
-    form: dict[str, t.Any] = {"show": converter.show, "schema": converter.schema}
+    form: dict[str, t.Any] = {
+        "show": converter.show,
+        "schema": converter.schema,
+        "doubt": "",
+    }
     read_own = converter.read
 
     if read_own is None:
@@ -232,6 +249,7 @@ def converted(conversion: Conversion, converter: Converter) -> Conversion:
         null_texts=conversion.null_texts,
         is_ordered=conversion.is_ordered,
         is_sorted=conversion.is_sorted,
+        is_null_only=conversion.is_null_only,
         compared_by_database=True,
         **form,
     )

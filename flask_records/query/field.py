@@ -55,6 +55,12 @@ NO_FORM: t.Final = """\
 converters={{{class_}: Converter(read, show)}}, or leave it out, hidden=['{name}'].\
 """
 
+ONE_WAY: t.Final = """\
+'{model}.{name}' is of type {type!r}, which gives back other values than it takes, as \
+a hash does. Hide it, hidden=['{name}'], or give it a form on the wire, \
+converters={{{class_}: Converter(read, show)}}.\
+"""
+
 NO_EXPRESSION: t.Final = """\
 The hybrid property '{name}' of '{model}' has no SQL expression, or a comparator. Give \
 it an expression, make it a plain property, or leave it out: hidden=['{name}'].\
@@ -171,7 +177,7 @@ class CompositeField(Field):
         """Return the identifier of a record, by which its parts are found again, or
         ``None`` if one is null.
         """
-        values = [record[part.name] for part in self.parts]
+        values = [record.get(part.name) for part in self.parts]
 
         if any(value is None for value in values):
             return None
@@ -253,9 +259,12 @@ def _field(
 
     if converter is not None:
         conversion = converted(conversion or OPAQUE, converter)
-    elif conversion is None:
+    elif conversion is None or (
+        conversion.doubt == "one-way" and name not in options.hidden
+    ):
+        text = NO_FORM if conversion is None else ONE_WAY
         names = {"model": mapper.class_.__name__, "name": name, "type": type_}
-        raise ValueError(NO_FORM.format(**names, class_=type(type_).__name__))
+        raise ValueError(text.format(**names, class_=type(type_).__name__))
 
     selected = conversion.selected(name, expression)
 

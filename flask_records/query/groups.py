@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from .. import problems
 from .bounds import INDEX, refused
+from .conversions import Unreadable
 from .operators import POPULATE, SELECT, SORT
 from .readers import items_of
 from .syntax import is_descending, names_listed
@@ -81,7 +82,12 @@ def _unit(unit: str) -> Function:
 
 def _show_own(field: Field, value: t.Any) -> t.Any:
     show = field.conversion.show
-    return value if show is None else show(value)
+
+    try:
+        return value if show is None else show(value)
+    except Unreadable:
+        # The name of a group can't be left out.
+        return None
 
 
 AGGREGATES: t.Final[Mapping[str, Function]] = {

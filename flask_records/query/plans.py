@@ -225,7 +225,12 @@ class Plans:
         return self._cache.plan("keyed", build, {KEYS: keys}, None, selection)
 
     def instances(
-        self, query: ResolvedQuery, limit: int | None, id: Sequence[t.Any] = ()
+        self,
+        query: ResolvedQuery,
+        limit: int | None,
+        id: Sequence[t.Any] = (),
+        *,
+        deferred: tuple[Field, ...] = (),
     ) -> Plan:
         """Return the plan that loads the instances of a query, which nobody else writes
         until the commit.
@@ -233,6 +238,7 @@ class Plans:
         :param query: The query. Its limit does not count.
         :param limit: The largest number of instances, or ``None`` for all.
         :param id: The values of the identifier of the only one, cast. Any by default.
+        :param deferred: The fields whose values are loaded if they are looked at.
         """
         has_id = bool(id)
         cut = limit is not None, query.skip > 0 and not has_id
@@ -242,12 +248,12 @@ class Plans:
             where += self._is_id() if has_id else []
             return (
                 self._cut(query, sa.select(self._model).where(*where), *cut)
-                .options(orm.lazyload("*"))
+                .options(orm.lazyload("*"), *[orm.defer(e.column) for e in deferred])
                 .with_for_update(of=self._model)
                 .execution_options(populate_existing=True)
             )
 
-        key = ("instances", query.sort, has_id, *cut)
+        key = ("instances", query.sort, has_id, deferred, *cut)
         parameters = {**id_parameters(id), LIMIT: limit, SKIP: query.skip}
         return self._cache.plan(key, build, parameters, query)
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from .. import problems
 from ..errors import BadRequest
 from .bounds import refused, shortened
-from .conversions import is_json
 from .operators import (
     AND,
     AT_LEAST,
@@ -216,8 +215,7 @@ class _Conditions:
     def _comparison(
         self, field: Field, operator: Operator, value: t.Any
     ) -> ResolvedComparison:
-        # Each database has another idea of equal documents.
-        if operator.is_bound and value is not None and is_json(field.column.type):
+        if operator.is_bound and value is not None and field.conversion.is_null_only:
             raise refused(field.name, problems.NULL_ONLY)
 
         self.values.append(value)

@@ -1,0 +1,308 @@
+"""The forms on the wire of types of the application, found by trying each type once.
+
+A value of a class that Python has is its own form: the text of an encrypted column, a
+document, a time. The form of an object, such as a country, is the value that its type
+binds, if an equal object comes back from it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import typing as t
+import uuid
+from contextlib import suppress
+from decimal import Decimal
+from itertools import islice
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.types import TypeDecorator
+from werkzeug.datastructures import FileStorage
+
+from ..problems import no_choice, NOT_VALID
+from .casts import as_naive_moment
+from .conversions import Cast, python_type, Unreadable
+
+PLAIN: t.Final = (
+    *(str, bytes, bool, int, float, Decimal, list, dict, uuid.UUID),
+    *(dt.datetime, dt.date, dt.time, dt.timedelta),
+)
+"""The classes of values that are their own form."""
+
+UNKNOWN: t.Final = "sample-text-1"
+"""A text that no list of choices has."""
+
+MOMENT: t.Final = dt.datetime(2026, 1, 1)
+ZONED: t.Final = MOMENT.replace(tzinfo=dt.UTC)
+
+# A document stands before its text, and no number has a fraction to round.
+SAMPLES: t.Final[tuple[t.Any, ...]] = (
+    *({"a": [1]}, ["a"], [1], UNKNOWN, True, 5, 5.0, Decimal(5)),
+    *(MOMENT, ZONED, MOMENT.date(), MOMENT.time(), dt.timedelta(days=1)),
+    *(uuid.UUID(int=2**127), b"bytes"),
+    *("US", "USD", "en", "UTC", "Europe/Paris", "red", "127.0.0.1", "+12125552368"),
+    *(
+        "1010101",
+        "[1,5)",
+        "[2026-01-01,2026-02-01)",
+        "a@example.com",
+        "https://example.com/",
+    ),
+)
+"""The values that a type is tried with, the last ones texts that stand for objects."""
+
+
+NUMBERS: t.Final = (int, float, Decimal)
+
+STORED: t.Final[dict[type[t.Any], tuple[type[t.Any], ...]]] = {
+    **dict.fromkeys(NUMBERS, NUMBERS),
+    **dict.fromkeys((uuid.UUID, getattr(postgresql, "BitString", str)), (str,)),
+}
+"""The classes of further values that columns of values of a class store."""
+
+
+class Found(t.NamedTuple):
+    """A value that came back from a type."""
+
+    form: t.Any
+    """The form on the wire."""
+
+    value: t.Any
+    """The value that the model has."""
+
+    is_stored: bool = False
+    """``True`` if the type takes the form only as a value that is stored."""
+
+
+class Trial:
+    """A type of the application that is tried on a database.
+
+    :param dialect: The dialect of the database. One of no database by default.
+    """
+
+    def __init__(
+        self, type_: TypeDecorator[t.Any], dialect: sa.Dialect | None = None
+    ) -> None:
+        dialect = dialect or DefaultDialect()
+        self.impl = impl = type_.load_dialect_impl(dialect)
+        """The type of the values that the database has."""
+
+        while isinstance(impl, TypeDecorator):
+            impl = impl.load_dialect_impl(dialect)
+
+        self.stored_class = None if isinstance(impl, sa.JSON) else python_type(impl)
+        """The class of these values, if they are all of one that is known."""
+        self._bind = _processor(type_, "process_bind_param", dialect)
+        self._result = _processor(type_, "process_result_value", dialect)
+        self._gives_others = self._is_sure = False
+        own = [self._try(sample) for sample in _samples_of(type_)]
+        # The times of a column with a zone have one, if its type leaves the choice.
+        is_zoned = bool(getattr(impl, "timezone", False))
+        samples = sorted(SAMPLES, key=lambda each: each is ZONED, reverse=is_zoned)
+        others = (each for each in map(self._try, samples) if each)
+        found = [each for each in own if each] or [*islice(others, 1)]
+        self.found: Found | None = next(iter(found), None)
+        """The first sample that came back, if any did."""
+        self.is_one_way = self._gives_others and self.found is None
+        """``True`` if it gives back other values than it takes, as a hash does."""
+        # A type that takes any text has named but some of its values.
+        is_closed = own and all(own) and self.has_objects and not self._try(UNKNOWN)
+        self.choices = {each.form: each.value for each in found if is_closed}
+        """The only values that it takes, by their forms, if it names them."""
+
+    @property
+    def has_objects(self) -> bool:
+        """``True`` if its values are objects that have another form."""
+        return self.found is not None and not is_plain(self.found.value)
+
+    @property
+    def takes_lists(self) -> bool:
+        """``True`` if it takes lists of JSON."""
+        return self._try(["a"]) is not None
+
+    @property
+    def is_random(self) -> bool:
+        """``True`` if it binds equal values differently, so that none is found."""
+        if self.found is None:
+            return False
+
+        value = self.found.value
+        return bool(self._bind(value) != self._bind(value))
+
+    def reader(self, cast: Cast) -> Cast:
+        """Return a function that reads a value on the wire, or one of the model, and
+        raises :class:`ValueError`, whatever the type raises.
+
+        :param cast: Casts a value on the wire to the class of the forms.
+        """
+        problem = no_choice(map(str, self.choices)) if self.choices else NOT_VALID
+
+        def read(value: t.Any) -> t.Any:
+            # A call in Python may have an object.
+            if is_plain(value) or isinstance(value, FileStorage):
+                value = cast(value)
+
+            try:
+                read = self._read(value)
+            except Exception as error:
+                raise ValueError(problem) from error
+
+            if read is None:
+                raise ValueError(problem)
+
+            return value if is_plain(read) else read
+
+        return read
+
+    def show(self, stored: t.Any) -> t.Any:
+        """Return the form of a value that the database has.
+
+        :raises Unreadable: The type can't read it, or it has no form.
+        """
+        try:
+            value = self._result(stored)
+            form = value if value is None or is_plain(value) else self._bind(value)
+        except Exception as error:
+            raise Unreadable(repr(error)) from error
+
+        if form is not None and not (self.found or self._comes_back(form, value)):
+            raise Unreadable("its type gives back other values than it takes")
+
+        return form
+
+    def _read(self, value: t.Any) -> t.Any:
+        if self.found is None or not self.found.is_stored or not is_plain(value):
+            return self._result(self._bind(value))
+
+        read = self.choices[value] if self.choices else self._result(value)
+        self._bind(read)
+        return read
+
+    def _comes_back(self, form: t.Any, value: t.Any) -> bool:
+        """Return ``True`` if a form of a type that no sample has told about is read as
+        its value, or not at all.
+        """
+        if is_plain(form) and not self._is_sure:
+            with suppress(Exception):
+                self._is_sure = is_same(self._read(form), value)
+                return self._is_sure
+
+        return is_plain(form)
+
+    def _try(self, sample: t.Any) -> Found | None:
+        """Return a sample as it came back, or ``None`` if it did not."""
+        try:
+            bound = self._bind(sample)
+            value = self._result(bound)
+        except Exception:
+            return self._try_stored(sample)
+
+        with suppress(Exception):
+            form = sample if is_plain(value) else self._bind(value)
+
+            if is_plain(form) and (form is not sample or self._fits(bound)):
+                return self._came_back(form, value)
+
+        return None
+
+    def _came_back(self, form: t.Any, value: t.Any) -> Found | None:
+        again, is_stored = value, False
+
+        if is_plain(value):
+            if class_of(value) is not class_of(form):
+                return None
+
+            again = form
+        else:
+            try:
+                again = self._result(self._bind(form))
+            except Exception:
+                again, is_stored = self._result(form), True
+
+        if is_same(again, value):
+            return Found(form, value, is_stored)
+
+        self._gives_others = True
+        return None
+
+    def _try_stored(self, sample: t.Any) -> Found | None:
+        """Return a sample of which the type makes an object if it is stored."""
+        with suppress(Exception):
+            value = self._result(sample)
+            is_object = not (value is None or is_plain(value))
+
+            is_stored = class_of(sample) is self.stored_class
+
+            if is_object and is_stored and self._bind(value) == sample:
+                return Found(sample, value, is_stored=True)
+
+        return None
+
+    def _fits(self, bound: t.Any) -> bool:
+        """Return ``True`` if the type below stores a value as it is."""
+        class_ = self.stored_class
+        return class_ is None or isinstance(bound, (class_, *STORED.get(class_, ())))
+
+
+def is_tried(type_: TypeDecorator[t.Any]) -> bool:
+    """Return ``True`` for a type that converts values in Python, and none in SQL."""
+    in_python = ("process_bind_param", "process_result_value")
+    in_sql = ("bind_expression", "column_expression")
+    return (
+        any(_has_own(type_, name) for name in in_python)
+        and not any(_has_own(type_, name) for name in in_sql)
+        # Its values are members, and texts in the database.
+        and not isinstance(type_.impl_instance, sa.Enum)
+    )
+
+
+def _has_own(type_: TypeDecorator[t.Any], name: str) -> bool:
+    return getattr(type(type_), name) is not getattr(TypeDecorator, name)
+
+
+def _processor(type_: TypeDecorator[t.Any], name: str, dialect: sa.Dialect) -> Cast:
+    process = getattr(type_, name)
+    is_own = _has_own(type_, name)
+    return lambda value: process(value, dialect) if is_own else value
+
+
+def _samples_of(type_: TypeDecorator[t.Any]) -> list[t.Any]:
+    """Return the values that a type itself names: members of enumerations, and items of
+    lists of choices, or the first of each if they are pairs.
+    """
+    own = [base for base in type(type_).__mro__ if "sqlalchemy." not in base.__module__]
+    named = [item for each in (*own, type_) for item in vars(each).items()]
+    values = [value for name, value in named if not name.startswith("_")]
+    samples: list[t.Any] = []
+
+    for value in (*values, python_type(type_)):
+        if isinstance(value, type) and issubclass(value, enum.Enum):
+            samples += value
+        elif isinstance(value, (list, tuple, dict)):
+            has_pairs = all(isinstance(each, (list, tuple)) and each for each in value)
+            samples += [each[0] for each in value] if has_pairs else value
+
+    return samples
+
+
+def is_plain(value: t.Any) -> bool:
+    """Return ``True`` for a value that is its own form."""
+    return isinstance(value, PLAIN) and not isinstance(value, enum.Enum)
+
+
+def class_of(value: t.Any) -> type[t.Any]:
+    """Return the plain class of a plain value."""
+    return next(each for each in type(value).__mro__ if each in PLAIN)
+
+
+def is_same(value: t.Any, other: t.Any) -> bool:
+    """Return ``True`` for values that are equal, but for zones and for case."""
+    if isinstance(value, dt.datetime) and isinstance(other, dt.datetime):
+        return as_naive_moment(value) == as_naive_moment(other)
+
+    if type(value) is type(other) is str:
+        return bool(value.casefold() == other.casefold())
+
+    return bool(value == other)
