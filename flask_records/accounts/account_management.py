@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from ..authentication.limits import count_account
 from ..authentication.records import current_records
-from ..authentication.refresh_tokens import CLAIM
 from ..authentication.strategies import ACCESS_TOKEN
+from ..authentication.tokens import CLAIM
 from ..errors import BadRequest, Conflict, Forbidden, NotAuthenticated
 from ..problems import EMPTY, NO_TEXT, Problem, TOO_LONG
 from ..service import Capabilities

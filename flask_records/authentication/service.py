@@ -100,7 +100,9 @@ class AuthenticationService(Capabilities):
 
     events = tuple(EVENTS.values())
     sends_events = False
-    public_by_default = tuple(name for name in METHODS if name != "remove")
+    public_by_default: tuple[str, ...] = tuple(
+        name for name in METHODS if name != "remove"
+    )
 
     def __init__(
         self,
@@ -158,6 +160,8 @@ class AuthenticationService(Capabilities):
         if tokens is not None and refresh:
             self.refresh = RefreshTokens(self, tokens, cookie=refresh == "cookie")
             built_in = {**built_in, KIND: self.refresh.strategy}
+            # A logout looks itself for a token that ends the session.
+            self.public_by_default = METHODS
 
         self.strategies: Strategies = {**built_in, **(strategies or {})}
         """The strategies by name."""
@@ -308,17 +312,33 @@ class AuthenticationService(Capabilities):
         return {ACCESS_TOKEN: token, **fields, **result, **login}
 
     def remove(self, id: Id, params: Params) -> Record:
-        """Return the login of the call's token. A store revokes the token.
+        """Return the login of the call, and end its session. A store revokes the token.
+        With refresh tokens, one of these is a login too, and an access token that has
+        expired.
 
         :param id: The token of the call, or ``None``.
         :param params: What accompanies the call.
-        :raises NotAuthenticated: The call has no valid token, or the id is another one.
+        :raises NotAuthenticated: The call has no such token, or the id is another one.
         """
         credentials = params.authentication or {}
-        result = self.authenticate(credentials, params, self.settings.strategies)
 
-        if id is not None and id != result.get(ACCESS_TOKEN):
-            raise NotAuthenticated("Invalid access token")
+        try:
+            result = self.authenticate(credentials, params, self.settings.strategies)
+        except NotAuthenticated as error:
+            session = self.refresh and self.refresh.session_of(id, params)
+
+            if not session and not credentials:
+                raise NotAuthenticated("Not authenticated") from error
+
+            if not session:
+                raise
+
+            authentication = {"strategy": KIND, "payload": session}
+            user = self.get_user(session["sub"])
+            result = {"authentication": authentication, "user": user}
+        else:
+            if id is not None and id != result.get(ACCESS_TOKEN):
+                raise NotAuthenticated("Invalid access token")
 
         payload = result["authentication"].get("payload")
 
@@ -329,6 +349,15 @@ class AuthenticationService(Capabilities):
                 self.refresh.end(payload, params)
 
         return result
+
+    def end_session(self, session: Record) -> None:
+        """Revoke the tokens of a session, and tell its connections.
+
+        :param session: The claims that its tokens have in common.
+        """
+        self.tokens.revoke(session)
+        event = {"authentication": {"strategy": KIND, "payload": session}, "user": None}
+        self.as_service.emit(EVENTS["remove"], event)
 
     def authenticate(
         self, data: t.Any, params: Params, allowed: Collection[str]

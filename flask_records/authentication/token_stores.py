@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import re
@@ -32,7 +33,10 @@ if t.TYPE_CHECKING:
     from ..typing import Record
 
 TOKEN = re.compile(r"[0-9a-f]{32}\.[\w-]{43}", re.ASCII)
-"""A token: its identifier, and a secret."""
+"""A token: a part whose digest identifies it, and a secret."""
+
+SECRET_LENGTH: t.Final = 22
+"""The number of characters of the random part of the secret. A check follows."""
 
 MARK: t.Final = "mark"
 """The kind of the rows that are marks."""
@@ -68,7 +72,7 @@ class StoredToken:
     """A token as a store has it, without its secret part."""
 
     id: str
-    """Its first part, which stays the same if it is replaced."""
+    """Its identifier, which stays the same if it is replaced."""
 
     kind: str
     """The kind of the token, which tells its use."""
@@ -77,7 +81,7 @@ class StoredToken:
     """The identifier of the user, as text."""
 
     digest: str
-    """The digest of the whole token."""
+    """The digest of the whole token, of 64 characters."""
 
     state: str
     """A fingerprint of what the token depends on, such as the password hash."""
@@ -301,17 +305,35 @@ class RedisTokens:
 FIELDS: t.Final = tuple(field.name for field in fields(StoredToken))
 
 
-def new_token(id: str | None = None) -> str:
-    """Return a random token.
+def new_token(head: str | None = None, secret: str | None = None) -> str:
+    """Return a random token, whose end tells it from a text that was made up.
 
-    :param id: Its first part. A new one by default.
+    :param head: Its first part. A random one by default.
+    :param secret: The first 22 characters of the rest. Random ones by default.
     """
-    return f"{id or secrets.token_hex(16)}.{secrets.token_urlsafe(32)}"
+    head, secret = head or secrets.token_hex(16), secret or secrets.token_urlsafe(16)
+    return f"{head}.{secret}{_text_of(f'{head}.{secret}')[:21]}"
+
+
+def is_genuine(token: str) -> bool:
+    """Return whether a token was made here, and not of the first part of one."""
+    head, _, rest = token.partition(".")
+    return hmac.compare_digest(token, new_token(head, rest[:SECRET_LENGTH]))
+
+
+def following(token: str, salt: str) -> str:
+    """Return the token that replaces one, which is the same each time.
+
+    :param salt: A random text that clients do not know.
+    """
+    return new_token(token.partition(".")[0], _text_of(salt + token)[:SECRET_LENGTH])
 
 
 def id_of(token: str) -> str:
-    """Return the first part of a token."""
-    return token.partition(".")[0]
+    """Return the identifier of a token and of those that replace it, from which nobody
+    can tell the first part of the token.
+    """
+    return digest_of(token.partition(".")[0])[:32]
 
 
 def digest_of(text: str) -> str:
@@ -335,6 +357,7 @@ def issue_token(
     basis: Sequence[t.Any],
     not_before: int = 0,
     address: str = "",
+    seal: Callable[[str], str] = digest_of,
 ) -> str:
     """Store a new token, and return it.
 
@@ -342,6 +365,7 @@ def issue_token(
     :param lifetime: The seconds that it is valid.
     :param basis: What it depends on, for its :func:`fingerprint`, after its identifier.
     :param not_before: The time of issue, if it is later than now.
+    :param seal: Returns the digest that is stored.
     """
     token, now = new_token(), int(time.time())
     id = id_of(token)
@@ -350,7 +374,7 @@ def issue_token(
             id=id,
             kind=kind,
             owner=str(owner),
-            digest=digest_of(token),
+            digest=seal(token),
             state=fingerprint(id, *basis),
             issued=max(now, not_before),
             expires=now + lifetime,
@@ -381,6 +405,12 @@ def find_by_id(store: TokenStore, kind: str, token: t.Any) -> StoredToken | None
 
     stored = store.get(id_of(token))
     return stored if stored is not None and stored.kind == kind else None
+
+
+def _text_of(text: str) -> str:
+    """Return a digest in the characters of a token."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return base64.urlsafe_b64encode(digest).decode()
 
 
 def _parameters(keys: tuple[str, ...]) -> Record:

@@ -35,6 +35,12 @@ MAX_VERIFIED: t.Final = 1024
 CLAIMS: t.Final = ["iat", "exp", "aud", "iss", "sub", "jti"]
 """The claims that every token has."""
 
+CLAIM: t.Final = "sid"
+"""The claim of a token that names its session, if refresh tokens renew it."""
+
+ENDING: t.Final = (CLAIM, "jti")
+"""The claims that tell which tokens a logout ends, the one that counts first."""
+
 NO_CLAIMS: t.Final[Mapping[str, t.Any]] = {}
 
 PARSER_ERRORS: t.Final = (ValueError, OverflowError, TypeError, RecursionError)
@@ -127,12 +133,7 @@ class Tokens:
 
         :raises NotAuthenticated: It is not a token of this issuer that is valid now.
         """
-        if not isinstance(token, str):
-            raise NotAuthenticated("jwt must be a string")
-
-        if token.count(".") != 2 or len(token) > MAX_LENGTH:
-            raise NotAuthenticated("jwt malformed")
-
+        _check_form(token)
         payload = dict(self._verified(token))
 
         if not payload.get("nbf", 0) <= time.time() < payload["exp"]:
@@ -141,18 +142,26 @@ class Tokens:
 
         return payload
 
+    def claims_of(self, token: t.Any) -> Record:
+        """Return the claims of a token that may have expired.
+
+        :raises NotAuthenticated: It is not a token of this issuer.
+        """
+        _check_form(token)
+        return self._verify(token, is_expiry_checked=False)
+
     @cached_property
     def _verified(self) -> Callable[[str], Record]:
         return lru_cache(MAX_VERIFIED)(self._verify)
 
-    def _verify(self, token: str) -> Record:
+    def _verify(self, token: str, *, is_expiry_checked: bool = True) -> Record:
         import jwt
 
         refusal: Exception = jwt.InvalidSignatureError()
 
         for key in self.verifying_keys:
             try:
-                return self._decode(key, token)
+                return self._decode(key, token, is_expiry_checked)
             except jwt.InvalidSignatureError as error:
                 refusal = error
             except (jwt.InvalidTokenError, *PARSER_ERRORS) as error:
@@ -161,7 +170,7 @@ class Tokens:
 
         raise NotAuthenticated(self._message_of(refusal)) from refusal
 
-    def _decode(self, key: t.Any, token: str) -> Record:
+    def _decode(self, key: t.Any, token: str, is_expiry_checked: bool) -> Record:
         import jwt
 
         payload: Record = jwt.decode(
@@ -172,7 +181,12 @@ class Tokens:
             issuer=self.issuer,
             # Other servers of this interface use numbers as subjects, too, and clocks
             # differ.
-            options={"require": CLAIMS, "verify_iat": False, "verify_sub": False},
+            options={
+                "require": CLAIMS,
+                "verify_exp": is_expiry_checked,
+                "verify_iat": False,
+                "verify_sub": False,
+            },
         )
         times = (payload["iat"], payload["exp"], payload.get("nbf", 0))
         is_subject = type(payload["sub"]) in (str, int)
@@ -264,13 +278,15 @@ class UserTokens:
         return user
 
     def revoke(self, payload: Record) -> None:
-        """Revoke one token, if there is a store.
+        """Revoke one token, or all of its session, if there is a store.
 
         :param payload: Its claims.
         """
         if self._store is not None:
-            until = int(payload["exp"]) + RETENTION
-            self._store.put_mark(_key("jti", payload["jti"]), MAX_TIME, until)
+            # The latest token of the session may be a new one.
+            latest = int(time.time()) + self._service.settings.tokens.lifetime
+            until = max(int(payload.get("exp", 0)), latest) + RETENTION
+            self._store.put_mark(_key_of_session(payload), MAX_TIME, until)
 
     def revoke_user(self, id: Id, lifetime: int) -> None:
         """Revoke all tokens of a user that were issued until now. Later ones state a
@@ -299,7 +315,7 @@ class UserTokens:
     def _load_unless_revoked(self, payload: Record) -> tuple[Record, Record]:
         """Return the user of a token, as clients and as hooks see them."""
         store, checked = self._store, None
-        keys = _key("jti", payload["jti"]), self._key_of(payload["sub"])
+        keys = _key_of_session(payload), self._key_of(payload["sub"])
 
         def check(mark: int | None) -> None:
             if payload["iat"] < (mark or 0):
@@ -353,6 +369,23 @@ def _token_id(head: str, users: str, hash: str | None) -> str:
 
 def _key(kind: str, value: t.Any) -> str:
     return digest_of(f"{kind}:{value}")
+
+
+def _key_of_session(payload: Record) -> str:
+    """Return the key of the tokens that end together, by the claims of one."""
+    return _key(*next((c, payload[c]) for c in ENDING if c in payload))
+
+
+def _check_form(token: t.Any) -> None:
+    """Refuse what can't be a token.
+
+    :raises NotAuthenticated: It can't.
+    """
+    if not isinstance(token, str):
+        raise NotAuthenticated("jwt must be a string")
+
+    if token.count(".") != 2 or len(token) > MAX_LENGTH:
+        raise NotAuthenticated("jwt malformed")
 
 
 def _is_time(value: t.Any) -> bool:

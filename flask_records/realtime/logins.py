@@ -9,6 +9,7 @@ from collections import defaultdict
 
 from ..authentication.access import admit
 from ..authentication.strategies import ACCESS_TOKEN
+from ..authentication.tokens import ENDING
 from ..errors import RecordsError, Unavailable
 from ..extension import current_records
 from ..service.context import Params
@@ -110,7 +111,8 @@ class Logins:
                     ids[path].add(_user_id_of(message, service))
 
                 if message.service == path:
-                    ids[path].add(_token_id_of(message))
+                    login = message.record.get("authentication", {})
+                    ids[path] |= _ids_in(login.get("payload", {}))
 
         for path in ids:
             self._check(self._of(self._authentications[path], ids[path] - {"None"}))
@@ -136,7 +138,7 @@ class Logins:
         self._check([*expired, *remaining[:CHECKS]], is_routine=True)
 
     def _of(self, service: AuthenticationService, ids: set[str]) -> list[Connection]:
-        """Return the connections of users, or of tokens, of a service.
+        """Return the connections of users, of tokens or of sessions of a service.
 
         :param ids: The identifiers of either, as text.
         """
@@ -145,7 +147,7 @@ class Logins:
             for connection in self._connections.all()
             if connection.login.authenticator is service
             and not ids.isdisjoint(
-                [str(connection.login.user_id), str(connection.payload.get("jti"))]
+                {str(connection.login.user_id), *_ids_in(connection.payload)}
             )
         ]
 
@@ -247,6 +249,6 @@ def _user_id_of(message: Message, service: AuthenticationService) -> str:
     return str(record.get(service.id) if isinstance(record, dict) else None)
 
 
-def _token_id_of(message: Message) -> str:
-    login = message.record.get("authentication", {})
-    return str(login.get("payload", {}).get("jti"))
+def _ids_in(payload: Record) -> set[str]:
+    """Return the identifiers of a token and of its session, by its claims."""
+    return {str(payload.get(name)) for name in ENDING}

@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..authentication.tokens import ENDING
 from ..http.formatter import dumps
 from ..names import READS
 from ..service.results import opened, without
@@ -129,7 +130,8 @@ def _names(published: t.Any) -> list[str]:
 
 
 def _token_of(record: t.Any) -> Record:
-    """Return the part of a login's event that identifies its token."""
+    """Return the part of a login's event that identifies its token and session."""
     login = record.get("authentication") if isinstance(record, dict) else None
     payload = (login or {}).get("payload") or {}
-    return {"authentication": {"payload": {"jti": payload.get("jti")}}}
+    ids = {name: payload[name] for name in ENDING if name in payload}
+    return {"authentication": {"payload": ids}}

@@ -81,7 +81,7 @@ test('a wrong password and a session that has ended are refused', async () => {
   await assert.rejects(client.authenticate(wrong), { message: 'Invalid login' })
   await logIn(client)
   const used = refreshes.getItem('refresh')
-  await client.reAuthenticate(true, 'refresh')
+  for (let times = 0; times < 2; times++) await client.reAuthenticate(true, 'refresh')
   refreshes.setItem('refresh', used)
 
   await assert.rejects(client.reAuthenticate(true, 'refresh'), { code: 401 })

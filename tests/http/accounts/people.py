@@ -69,6 +69,8 @@ def make_records(store, mails, *, limiter=None, refresh=True):
     options["write_once"] = ["email"]
     users = records.add("users", SQLAlchemyService(User, **options), public=["create"])
     users.before("create", "update", "patch")(hash_password())
+    staff = AuthenticationService(tokens=store, refresh=refresh, settings="STAFF")
+    records.add("staff-login", staff)
     accounts = AccountManagement(authentication, send=mails.append)
     records.add("authManagement", accounts, public=["create"])
     users.events("created")(accounts.send_verification)
@@ -83,6 +85,10 @@ def served(records, url, **settings):
     app.config["RECORDS_AUTHENTICATION"] = {
         **{"secret": SECRET, "passwords": CHEAP},
         **settings,
+    }
+    app.config["STAFF"] = {
+        **app.config["RECORDS_AUTHENTICATION"],
+        "audience": "https://staff.example",
     }
     db = SQLAlchemy(app, model_class=Base)
     records.init_app(app)

@@ -11,7 +11,7 @@ from flask import Flask
 
 from flask_records import AuthenticationService, FlaskRecords, TableTokens
 from flask_records.openapi import document
-from tests.authentication import bearer, SECRET
+from tests.authentication import bearer, SECRET, signed
 from tests.http.accounts.people import (
     clock,
     everywhere,
@@ -50,29 +50,86 @@ def test_refresh_token_renews_a_login(client, ann):
 
 
 @everywhere
-def test_refresh_token_that_is_used_twice_ends_its_session(client, ann):
+def test_refresh_token_that_is_used_later_again_ends_its_session(client, ann):
     first, other = log_in(client), log_in(client)
     second = renew(client, first["refreshToken"]).json
 
-    responses = [
-        renew(client, token)
-        for token in (first["refreshToken"], second["refreshToken"])
-    ]
+    with clock(31):
+        responses = [
+            renew(client, token)
+            for token in (first["refreshToken"], second["refreshToken"])
+        ]
 
     assert [response.json for response in responses] == [INVALID] * 2
+    tokens = (first["accessToken"], second["accessToken"], other["accessToken"])
+    assert [is_valid(client, token) for token in tokens] == [False, False, True]
     assert renew(client, other["refreshToken"]).status_code == 201
 
 
 @everywhere
-def test_of_twenty_renewals_at_once_one_wins(app, client, ann):
+def test_refresh_token_of_two_renewals_ago_ends_its_session(client, ann):
+    """A thief who renews twice at once does not get rid of the user."""
+    first = log_in(client)
+    stolen = renew(client, first["refreshToken"]).json
+    stolen = renew(client, stolen["refreshToken"]).json
+
+    assert renew(client, first["refreshToken"]).json == INVALID
+    assert renew(client, stolen["refreshToken"]).json == INVALID
+    assert not is_valid(client, stolen["accessToken"])
+
+
+@everywhere
+def test_tabs_that_renew_one_after_the_other_have_the_same_token(client, ann):
+    token = log_in(client)["refreshToken"]
+
+    first, second = renew(client, token), renew(client, token)
+
+    assert (first.status_code, second.status_code) == (201, 201)
+    assert first.json["refreshToken"] == second.json["refreshToken"]
+    assert is_valid(client, second.json["accessToken"])
+    assert renew(client, second.json["refreshToken"]).status_code == 201
+
+
+@everywhere
+def test_of_twenty_renewals_at_once_all_have_the_same_token(app, client, ann):
     token = log_in(client)["refreshToken"]
 
     with ThreadPoolExecutor(20) as pool:
         done = list(pool.map(lambda _: renew(app.test_client(), token), range(20)))
 
-    winners = [response.json for response in done if response.status_code == 201]
-    assert sorted(response.status_code for response in done) == [201, *[401] * 19]
-    assert renew(client, winners[0]["refreshToken"]).json == INVALID
+    assert [response.status_code for response in done] == [201] * 20
+    [renewed] = {response.json["refreshToken"] for response in done}
+    assert renew(client, renewed).status_code == 201
+
+
+@everywhere
+@pytest.mark.parametrize("seconds", [0, 60])
+def test_nobody_ends_a_session_whose_name_they_know(client, ann, seconds):
+    login = log_in(client)
+    renewed = renew(client, login["refreshToken"]).json
+    names = login["authentication"]["payload"]["sid"], login["refreshToken"][:32]
+
+    with clock(seconds):
+        for name in names:
+            guess = f"{name}.{secrets.token_urlsafe(32)}"
+            assert renew(client, guess).json == INVALID
+            assert client.delete("/authentication", json={"refreshToken": guess}).json
+
+    assert is_valid(client, renewed["accessToken"])
+    assert renew(client, renewed["refreshToken"]).status_code == 201
+
+
+@everywhere
+def test_refresh_token_is_for_the_service_that_has_issued_it(
+    app, client, ann, records, store
+):
+    token = log_in(client)["refreshToken"]
+    login = {"strategy": "refresh", "refreshToken": token}
+
+    refused = client.post("/staff-login", json=login)
+
+    assert (refused.status_code, refused.json) == (401, INVALID)
+    assert renew(client, token).status_code == 201
 
 
 def other_secret(token):
@@ -136,6 +193,72 @@ def test_logout_ends_the_session_and_no_other(client, ann):
 
     assert renew(client, login["refreshToken"]).json == INVALID
     assert renew(client, other["refreshToken"]).status_code == 201
+
+
+ENDS = {
+    "the expired access token": lambda client, login: client.delete(
+        "/authentication", headers=bearer(login["accessToken"])
+    ),
+    "the refresh token": lambda client, login: client.delete(
+        "/authentication", json={"refreshToken": login["refreshToken"]}
+    ),
+    "both": lambda client, login: client.delete(
+        "/authentication",
+        json={"refreshToken": login["refreshToken"]},
+        headers=bearer(login["accessToken"]),
+    ),
+    "the refresh token in the path": lambda client, login: client.delete(
+        f"/authentication/{login['refreshToken']}"
+    ),
+}
+
+
+@everywhere
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+def test_logout_needs_no_access_token_that_is_valid(client, ann, end):
+    login, other = log_in(client), log_in(client)
+
+    with clock(15 * 60):
+        response = end(client, login)
+        again = end(client, login)
+
+    assert (response.status_code, response.json["user"]["id"]) == (200, ann)
+    assert again.status_code == 401
+    assert renew(client, login["refreshToken"]).json == INVALID
+    assert renew(client, other["refreshToken"]).status_code == 201
+
+
+@everywhere
+def test_logout_ends_all_access_tokens_of_the_session(client, ann):
+    login, other = log_in(client), log_in(client)
+    renewed = renew(client, login["refreshToken"]).json
+
+    client.delete("/authentication", headers=bearer(renewed["accessToken"]))
+
+    tokens = [each["accessToken"] for each in (login, renewed, other)]
+    assert [is_valid(client, token) for token in tokens] == [False, False, True]
+
+
+@in_sqlite
+@pytest.mark.parametrize(
+    ("path", "body", "headers", "message"),
+    [
+        ("", {}, {}, "Not authenticated"),
+        ("", {"refreshToken": None}, {}, "Not authenticated"),
+        ("", {"refreshToken": {"$ne": ""}}, {}, "Not authenticated"),
+        ("", ["x"], {}, "Not authenticated"),
+        ("/x", {}, {}, "Not authenticated"),
+        ("", {}, bearer("x"), "jwt malformed"),
+        ("", {}, bearer(signed("x" * 32, exp=1)), "invalid signature"),
+        ("", {}, bearer(signed(exp=1)), "jwt expired"),
+        ("", {}, bearer(signed(exp=1, sid="x")), "jwt expired"),
+        ("", {}, bearer(signed(exp=1, sid=["x"])), "jwt expired"),
+    ],
+)
+def test_logout_without_a_session_is_refused(client, ann, path, body, headers, message):
+    response = client.delete(f"/authentication{path}", json=body, headers=headers)
+
+    assert (response.status_code, response.json["message"]) == (401, message)
 
 
 class RenewedMeanwhile(TableTokens):
@@ -235,11 +358,11 @@ def test_refresh_token_is_in_no_log_event_or_table(app, client, ann, caplog, rec
         db = app.extensions["sqlalchemy"]
         log_in(client)
         sessions = db.select(Token.__table__).filter_by(kind="refresh")
-        [row] = db.session.execute(sessions).all()
+        rows = db.session.execute(sessions).all()
 
-    assert len(events) == 3
+    assert len(events) == 4
     assert "INSERT INTO token" in caplog.text
-    assert token.partition(".")[2] not in f"{events} {caplog.text} {row}"
+    assert token.partition(".")[2] not in f"{events} {caplog.text} {rows}"
 
 
 @in_sqlite
@@ -309,6 +432,35 @@ def test_cookie_renews_a_login_until_the_logout(cookie_client):
     assert cookie_client.get_cookie("refreshToken", path="/authentication") is None
     assert cookie_client.post("/authentication", json=data).json == INVALID
     assert renew(cookie_client, second).json == INVALID
+
+
+def test_cookie_alone_ends_its_session(cookie_client):
+    log_in(cookie_client)
+    token = cookie_client.get_cookie("refreshToken", path="/authentication").value
+
+    response = cookie_client.delete("/authentication")
+
+    assert (response.status_code, response.json["user"]["id"]) == (200, 1)
+    assert cookie_client.get_cookie("refreshToken", path="/authentication") is None
+    cookie_client.set_cookie("refreshToken", token, path="/authentication")
+    data = {"strategy": "refresh"}
+    assert cookie_client.post("/authentication", json=data).json == INVALID
+
+
+def test_cookies_of_tabs_that_renew_at_once_are_the_same(cookie_client):
+    log_in(cookie_client)
+    tab = cookie_client.application.test_client()
+    token = cookie_client.get_cookie("refreshToken", path="/authentication").value
+    tab.set_cookie("refreshToken", token, path="/authentication")
+
+    for each in (cookie_client, tab):
+        each.post("/authentication", json={"strategy": "refresh"})
+
+    one, other = [
+        each.get_cookie("refreshToken", path="/authentication").value
+        for each in (cookie_client, tab)
+    ]
+    assert token != one == other
 
 
 @pytest.mark.parametrize(
