@@ -1,27 +1,33 @@
 """A short way from the URL of a service to its view.
 
 Werkzeug binds its map to each request and walks it: a sixth of the time of a get. The
-URLs of services without placeholders are looked up in a dict here, and Flask does all
-that follows: contexts, sessions, signals, functions of requests, errors. Werkzeug
-matches a request as always where anything else could be meant:
+URLs of services without placeholders are looked up in a dict here. Flask does all that
+follows: contexts, sessions, signals, functions after requests, teardown, errors. Its
+look for functions before requests, another twenty-fifth, is left out where there are
+none. Werkzeug matches a request as always where anything else could be meant:
 
 - a path in other than ASCII, with another number of slashes, or a verb of no method;
 - a host that was not seen before, which Werkzeug checks, or a WebSocket;
 - an application in debug mode, with ``TRUSTED_HOSTS``, hosts or subdomains in its
   rules, or with a ``create_url_adapter`` of its own;
 - a rule of the application below the URL of a service.
+
+Flask dispatches a request itself where the application or the blueprint has functions
+before requests or URL processors, or where its methods are not Flask's own.
 """
 
 from __future__ import annotations
 
 import typing as t
+from types import FunctionType
 
-from flask import Flask
+from flask import Flask, request_finished, request_started
+from flask.globals import request_ctx
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
-    from flask import Request
+    from flask import Request, Response
     from werkzeug.routing import MapAdapter, Rule
 
 MAX_HOSTS: t.Final = 1000
@@ -30,16 +36,24 @@ MAX_HOSTS: t.Final = 1000
 PLACEHOLDER: t.Final = "<"
 """The beginning of a placeholder in a URL rule."""
 
+DISPATCHING: t.Final = (
+    *("full_dispatch_request", "preprocess_request", "dispatch_request"),
+    *("make_response", "finalize_request", "handle_user_exception", "ensure_sync"),
+)
+"""The methods of an application between the match of a request and its response."""
+
 
 class Lane:
     """The URLs of services in one application, looked up before its URL map.
 
-    :param app: The application, whose ``create_url_adapter`` this replaces.
+    :param app: The application, whose ``create_url_adapter`` this replaces, and its
+        ``full_dispatch_request`` if nothing runs before requests.
     """
 
     def __init__(self, app: Flask) -> None:
         self._app = app
         self._fallback = app.create_url_adapter
+        self._dispatch = app.full_dispatch_request
         self._is_usual = type(app).create_url_adapter is Flask.create_url_adapter
         self._rules: dict[str, Rule] = {}
         self._below: dict[str, tuple[Rule, str]] = {}
@@ -81,6 +95,12 @@ class Lane:
             ):
                 self._below[url] = rule, placeholder.rstrip(">")
 
+        names = {None, *[name for each in endpoints for name in _blueprints_of(each)]}
+        before = app.before_request_funcs.keys() | app.url_value_preprocessors.keys()
+
+        if names.isdisjoint(before) and _dispatches_as_flask(app):
+            t.cast("t.Any", app).full_dispatch_request = self.full_dispatch_request
+
     def close(self) -> None:
         """Leave all to Werkzeug."""
         self._rules, self._below = {}, {}
@@ -116,6 +136,27 @@ class Lane:
             return self._fallback(request)
 
         return t.cast("MapAdapter", ServiceAdapter(self._fallback, request, found))
+
+    def full_dispatch_request(self) -> Response:
+        """Return the response to the current request."""
+        app, proxy = t.cast("t.Any", self._app), t.cast("t.Any", request_ctx)
+        context = proxy._get_current_object()
+
+        if not isinstance(context.url_adapter, ServiceAdapter):
+            return self._dispatch()
+
+        current = context.request
+
+        try:
+            request_started.send(app, _async_wrapper=app.ensure_sync)
+            result = app.view_functions[current.endpoint](**current.view_args)
+        except Exception as error:
+            failure: Response = app.finalize_request(app.handle_user_exception(error))
+            return failure
+
+        response: Response = app.process_response(app.make_response(result))
+        request_finished.send(app, _async_wrapper=app.ensure_sync, response=response)
+        return response
 
     def _rule_of(self, path: str) -> tuple[Rule, dict[str, t.Any]] | None:
         rule = self._rules.get(path)
@@ -161,3 +202,25 @@ class ServiceAdapter:
             self._adapter = self._create(self._request)
 
         return getattr(self._adapter, name)
+
+
+def _blueprints_of(endpoint: str) -> Iterator[str]:
+    """Yield the names of the blueprint of an endpoint, and of those around it."""
+    name = endpoint.rpartition(".")[0]
+
+    while name:
+        yield name
+        name = name.rpartition(".")[0]
+
+
+def _dispatches_as_flask(app: Flask) -> bool:
+    """Return ``True`` if nobody has changed how an application dispatches requests, as
+    tools do that measure it.
+    """
+    methods = [getattr(type(app), name) for name in DISPATCHING]
+    return vars(app).keys().isdisjoint(DISPATCHING) and all(
+        type(method) is FunctionType
+        and method.__module__ in ("flask.app", "flask.sansio.app")
+        and not hasattr(method, "__wrapped__")
+        for method in methods
+    )

@@ -214,6 +214,74 @@ def test_host_sees_each_request_as_always():
         assert saved["visits"] == 2
 
 
+def test_hook_of_a_request_runs_without_functions_of_the_host():
+    app, client = make()
+    seen = []
+
+    def hear(name):
+        return lambda sender, **options: seen.append(name)
+
+    started, finished = hear("started"), hear("finished")
+    app.after_request(lambda answer: seen.append("after") or answer)
+    client.get("/rooms")
+    seen.clear()
+
+    with (
+        signals.request_started.connected_to(started, app),
+        signals.request_finished.connected_to(finished, app),
+    ):
+        assert client.get("/rooms").json == ROOMS
+        assert client.get("/rooms/7/8").status_code == 404
+
+    assert seen == ["started", "after", "finished"] * 2
+
+
+def test_error_handler_of_the_host_gets_errors_of_its_middleware(records):
+    app = Flask(__name__)
+    records.add("rooms", Rooms(), public=True, formatter=lambda context: 1 / 0)
+    records.init_app(app)
+    client = app.test_client()
+    answers = [client.get("/rooms") for _ in range(2)]
+
+    assert [each.status_code for each in answers] == [500, 500]
+    assert answers[0].json == answers[1].json
+
+
+def test_application_that_dispatches_by_itself_is_asked_each_time():
+    class Host(Flask):
+        def dispatch_request(self):
+            dispatched.append(request.path)
+            return super().dispatch_request()
+
+    dispatched = []
+    client = make(Host(__name__))[1]
+    client.get("/rooms")
+    client.get("/rooms")
+
+    assert dispatched == ["/rooms", "/rooms"]
+
+
+def test_toolbar_that_replaces_a_method_is_asked_each_time():
+    app, dispatched = Flask(__name__), []
+    dispatch = app.dispatch_request
+    app.dispatch_request = lambda: dispatched.append(request.path) or dispatch()
+    client = make(app)[1]
+    client.get("/rooms")
+    client.get("/rooms")
+
+    assert dispatched == ["/rooms", "/rooms"]
+
+
+def test_middleware_of_a_service_answers_first():
+    app, records = Flask(__name__), FlaskRecords()
+    closed = [lambda: ("closed", 503)]
+    records.add("rooms", Rooms(), public=True, before_request=closed)
+    records.init_app(app)
+    client = app.test_client()
+
+    assert [client.get("/rooms").text for _ in range(2)] == ["closed", "closed"]
+
+
 def test_before_request_of_the_host_answers_first():
     app, client = make()
     app.before_request(lambda: ("closed", 503))
