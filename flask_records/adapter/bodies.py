@@ -32,6 +32,15 @@ KEEP: t.Final = object()
 """The default of a field that only the database can tell."""
 
 
+class SQLDefault(t.NamedTuple):
+    """A default that the database computes. The Python code of a model, which works
+    with values, must not meet it.
+    """
+
+    expression: t.Any
+    """The expression of SQL."""
+
+
 class Body(t.NamedTuple):
     """A body, read by the fields of a caller."""
 
@@ -343,37 +352,56 @@ def function_of(default: t.Any) -> Cast | None:
     return default.arg if is_function and hasattr(default.arg, "__wrapped__") else None
 
 
+def changes_with_others(column: t.Any) -> bool:
+    """Return ``True`` if a column has a value for updates of other columns."""
+    return column.onupdate is not None or column.server_onupdate is not None
+
+
 def default_of(field: Field, dialect: sa.Dialect | None) -> t.Any:
     """Return the value that an update gives a field that the body leaves out, or
     :data:`KEEP`.
     """
     column = field.column.property.columns[0]
     default, on_server = column.default, column.server_default
-    on_update = (column.onupdate, column.server_onupdate)
 
     # The database counts up, and sets what has a value for updates.
-    if column.autoincrement is True or any(each is not None for each in on_update):
+    if column.autoincrement is True or changes_with_others(column):
         return KEEP
 
     if function := function_of(default):
         return function(None)
 
     if default is not None:
-        return KEEP if default.is_callable else getattr(default, "arg", KEEP)
+        value = KEEP if default.is_callable else getattr(default, "arg", KEEP)
+        return SQLDefault(value) if isinstance(value, sa.ClauseElement) else value
 
     if on_server is None:
         return None
 
-    if dialect is not None and dialect.name != "sqlite":
-        return sa.text("DEFAULT")
-
     expression = getattr(on_server, "arg", KEEP)
+
+    if isinstance(expression, str) and _is_of_text(field):
+        with suppress(ValueError):
+            return field.stored(expression)
+
+    if dialect is not None and dialect.name != "sqlite":
+        return SQLDefault(sa.text("DEFAULT"))
 
     if isinstance(expression, sa.TextClause):
         # In text of SQLAlchemy, a colon begins a parameter.
-        return sa.literal_column(expression.text.replace("\\:", ":"))
+        expression = sa.literal_column(expression.text.replace("\\:", ":"))
+    elif isinstance(expression, str):
+        expression = sa.literal(expression)
 
-    return sa.literal(expression) if isinstance(expression, str) else expression
+    return KEEP if expression is KEEP else SQLDefault(expression)
+
+
+def _is_of_text(field: Field) -> bool:
+    """Return ``True`` if the text of a default is read as the database reads it."""
+    conversion = field.conversion
+    type_ = conversion.schema.get("type") if conversion.show is None else None
+    has_text = type_ in ("integer", "number", "boolean") or conversion.is_text
+    return has_text and "format" not in conversion.schema
 
 
 def changed(

@@ -21,7 +21,7 @@ from ..query.conversions import is_json
 from ..query.plan_cache import PlanCache
 from ..query.plans import have_id, id_parameters
 from ..query.where import conditions
-from .bodies import function_of, has_constructor
+from .bodies import changes_with_others, function_of, has_constructor, SQLDefault
 from .resolved_call import identifier
 
 if t.TYPE_CHECKING:
@@ -47,6 +47,9 @@ MAPPER_EVENTS: t.Final = {
     "remove": ("before_delete", "after_delete"),
 }
 """The events that a unit of work sends, and a single statement does not."""
+
+EXPRESSIONS: t.Final = (ClauseElement, SQLDefault)
+"""The classes of values that a single statement does not take."""
 
 STATEMENTS: t.Final = {"create": "insert", "patch": "update", "remove": "delete"}
 """The statements of the methods."""
@@ -93,7 +96,9 @@ class FastPath:
             for each in self._mapper.columns
         ]
         self._defaults = {key: function for key, function in functions if function}
-        self._with_nulls = {name for name, each in columns if _has_special_null(each)}
+        self._with_nulls = {
+            name for name, each in columns if _has_special_null(each, fields.dialect)
+        }
 
     def is_enough(self, write: Write) -> bool:
         """Return ``True`` if one statement writes what the unit of work would. All of
@@ -229,7 +234,7 @@ class FastPath:
         return frozenset(
             name
             for name, column in self._columns.items()
-            if column.onupdate is not None or column.server_onupdate is not None
+            if changes_with_others(column)
         )
 
     @property
@@ -306,7 +311,7 @@ class FastPath:
         nulls = self._with_nulls & names if type(None) in classes else ()
         return (
             all([body.keys() == names for body in bodies])
-            and not any(issubclass(class_, ClauseElement) for class_ in classes)
+            and not any(issubclass(class_, EXPRESSIONS) for class_ in classes)
             and not any(body[name] is None for body in bodies for name in nulls)
         )
 
@@ -320,12 +325,12 @@ def _is_left_alone(relationship: orm.RelationshipProperty[t.Any]) -> bool:
     )
 
 
-def _has_special_null(column: sa.Column[t.Any]) -> bool:
+def _has_special_null(column: sa.Column[t.Any], dialect: sa.Dialect | None) -> bool:
     """Return ``True`` if null is a value of JSON, or means a default."""
     type_ = column.type
     return (
         type_.should_evaluate_none
-        or (isinstance(type_, sa.types.TypeDecorator) and is_json(type_))
+        or (isinstance(type_, sa.types.TypeDecorator) and is_json(type_, dialect))
         or column.primary_key
         or column.default is not None
         or column.server_default is not None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import typing as t
+from collections import defaultdict
 from collections.abc import Mapping
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 from werkzeug.exceptions import HTTPException
 
 from ..database.database_errors import not_kept
@@ -15,12 +17,12 @@ from ..query.bounds import current_bounds, refuse
 from ..query.conversions import is_json
 from ..query.plans import Selection
 from ..settings import names_of
-from .bodies import Constructor, has_constructor
+from .bodies import changes_with_others, Constructor, has_constructor, SQLDefault
 from .relations import load_related, RelatedInstances
 from .resolved_call import chunks, identifier
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from ..database.database import Writing
     from ..database.driver_cursor import Rows
@@ -132,6 +134,13 @@ class UnitOfWork:
         self._served = model.served
         self._has_constructor = has_constructor(model.fields)
         self._constructor = Constructor(model.fields)
+        self._json = frozenset(
+            [
+                name
+                for name, column in model.fields.columns.items()
+                if is_json(column.type, model.fields.dialect)
+            ]
+        )
         self._with_own_types = tuple(
             [
                 field
@@ -150,7 +159,7 @@ class UnitOfWork:
 
         with write.writing.of(instances):
             write.writing.session.add_all(instances)
-            write.writing.flush(write.bodies)
+            self._flush(write, zip(instances, write.bodies, strict=True))
 
         if write.call.guards is not None:
             write.call.guards.check(write, instances)
@@ -170,7 +179,7 @@ class UnitOfWork:
             for instance in instances:
                 self._assign(instance, write.bodies[0])
 
-            write.writing.flush(write.bodies)
+            self._flush(write, [(each, write.bodies[0]) for each in instances])
 
         return write.call.records(_read(write, instances))
 
@@ -245,7 +254,7 @@ class UnitOfWork:
         """Return the values that the constructor of the model takes."""
         given = {
             name: value.instances if isinstance(value, RelatedInstances) else value
-            for name, value in self._with_json_null(values).items()
+            for name, value in values.items()
         }
         return self._constructor.arguments(given)
 
@@ -254,12 +263,16 @@ class UnitOfWork:
 
         :param place: The place of the body, before the names of its fields in errors.
         """
-        for name, value in self._with_json_null(values).items():
+        for name, value in values.items():
             full = f"{place}{name}"
 
             try:
                 if isinstance(value, RelatedInstances):
                     value.set(instance)
+                elif isinstance(value, SQLDefault):
+                    # The record changes, though not for the code of its model.
+                    if name in sa.inspect(instance).dict:
+                        orm.attributes.flag_modified(instance, name)
                 else:
                     setattr(instance, name, value)
             except sa.exc.InvalidRequestError as error:
@@ -270,13 +283,57 @@ class UnitOfWork:
                     f"'{full}' is not valid: {error}", errors={full: Problem.of(error)}
                 ) from error
 
-    def _with_json_null(self, values: Record) -> Record:
-        # SQLAlchemy stores None in a JSON column as the JSON value null.
-        columns = self._fields.mapper.columns
-        return {
-            k: sa.null() if v is None and is_json(columns[k].type) else v
-            for k, v in values.items()
-        }
+    def _flush(self, write: Write, written: Iterable[tuple[t.Any, Record]]) -> None:
+        """Write instances, and then what the code of their model must not see: defaults
+        of the database, and null where SQLAlchemy stores that of JSON.
+
+        :param written: The instances, each with the values that it was given.
+        """
+        groups: dict[tuple[str, ...], list[t.Any]] = defaultdict(list)
+
+        for instance, values in written:
+            attributes = sa.inspect(instance).attrs
+            names = [
+                name
+                for name, value in values.items()
+                if isinstance(value, SQLDefault)
+                or (value is None and name in self._json)
+                and attributes[name].value is None
+                and attributes[name].history.has_changes()
+            ]
+            groups[(*names,)].append(instance)
+
+        write.writing.flush(write.bodies)
+
+        for below, instances in groups.items():
+            if below:
+                self._complete(write, below, instances)
+
+    def _complete(
+        self, write: Write, names: Sequence[str], instances: Sequence[t.Any]
+    ) -> None:
+        """Set defaults of the database, and null, in the records of instances."""
+        columns, identify = self._fields.columns, self._fields.mapper
+        keys = [identify.primary_key_from_instance(each) for each in instances]
+        new = {columns[name]: write.bodies[0].get(name) for name in names}
+
+        for table in dict.fromkeys([column.table for column in new]):
+            # The flush has set what changes with each update.
+            kept = [each for each in table.columns if changes_with_others(each)]
+            values: dict[t.Any, t.Any] = {column: column for column in kept}
+            values |= {
+                column: value.expression if value else sa.null()
+                for column, value in new.items()
+                if column.table is table
+            }
+
+            for chunk in chunks(keys):
+                key = sa.tuple_(*table.primary_key).in_(chunk)
+                statement = sa.update(table).values(values).where(key)
+                write.writing.execute(statement, write.bodies)
+
+        for instance in instances:
+            write.writing.session.expire(instance, names)
 
 
 def _read(

@@ -1,0 +1,139 @@
+"""The Python code of a model gets values, and no SQL in the place of a value: null is
+``None``, and a default is the value or is not seen at all.
+"""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.ext.mutable import MutableDict, MutableList
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
+
+from flask_records import FlaskRecords, SQLAlchemyService
+
+from ...databases import served
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+seen = []
+
+
+def only_values(name, value):
+    assert value is None or isinstance(value, (str, int, list, dict)), repr(value)
+    seen.append((name, value))
+
+
+class Page(Base):
+    """Each kind of code that looks at values."""
+
+    __tablename__ = "model_code_page"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    version: Mapped[int] = mapped_column()
+    tags: Mapped[list | None] = mapped_column(sa.JSON)
+    meta: Mapped[dict | None] = mapped_column(MutableDict.as_mutable(sa.JSON))
+    names: Mapped[list | None] = mapped_column(MutableList.as_mutable(sa.JSON))
+    role: Mapped[str] = mapped_column(sa.String(20), server_default="user")
+    level: Mapped[int] = mapped_column(server_default="3")
+    place: Mapped[str] = mapped_column(
+        sa.String(20), server_default=sa.text("'no' || 'where'")
+    )
+    label: Mapped[str] = mapped_column(sa.String(20), default=sa.func.lower("ABC"))
+    edits: Mapped[int] = mapped_column(default=0, onupdate=sa.text("edits + 1"))
+
+    __mapper_args__ = {"version_id_col": version}
+
+    def __init__(self, tags=None, **values):
+        only_values("init", tags)
+        super().__init__(tags=tags, **values)
+
+    @validates("tags", "meta", "role", "level", "place", "label")
+    def check(self, name, value):
+        only_values(name, value)
+        return value
+
+
+@sa.event.listens_for(Page, "before_insert")
+@sa.event.listens_for(Page, "before_update")
+def look(mapper, connection, page):
+    for name in ("tags", "meta", "names", "role", "level", "place", "label"):
+        only_values(name, getattr(page, name))
+
+
+@pytest.fixture
+def pages(database_url):
+    records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
+    records.add("pages", SQLAlchemyService(Page, multi=True), public=True)
+    place = "'no' || 'where'" if "mariadb" not in database_url else "CONCAT('nowhere')"
+    Page.__table__.c.place.server_default.arg = sa.text(f"({place})")
+
+    with served(db, records, database_url) as app:
+        seen.clear()
+        client = app.test_client()
+        client.db = db
+        yield client
+
+
+JSON = ("tags", "meta", "names")
+VALUES = {"tags": ["a"], "meta": {"a": 1}, "names": ["b"]}
+DEFAULTS = {"role": "user", "level": 3, "place": "nowhere", "label": "abc"}
+
+
+def nulls_of(client):
+    """The fields of JSON that are null in the database, of the first record."""
+    with client.application.app_context():
+        columns = [sa.column(name).is_(None) for name in JSON]
+        table = sa.table("model_code_page", sa.column("id"))
+        statement = sa.select(*columns).select_from(table).where(table.c.id == 1)
+        return [bool(each) for each in client.db.session.execute(statement).first()]
+
+
+def test_null_is_stored_in_a_new_record(pages):
+    made = pages.post("/pages", json=dict.fromkeys(JSON))
+
+    assert (made.status_code, nulls_of(pages)) == (201, [True, True, True])
+    assert [made.json[name] for name in JSON] == [None, None, None]
+    assert ("tags", None) in seen
+
+
+@pytest.mark.parametrize("path", ["/pages/1", "/pages"])
+def test_null_is_stored_by_a_patch(pages, path):
+    pages.post("/pages", json=[VALUES, VALUES])
+
+    changed = pages.patch(path, json=dict.fromkeys(JSON))
+    one = pages.get("/pages/1").json
+
+    assert (changed.status_code, nulls_of(pages)) == (200, [True, True, True])
+    assert [one[name] for name in JSON] == [None, None, None]
+    # No column is set twice.
+    assert (one["edits"], one["version"]) == (1, 2)
+
+
+def test_an_update_sets_what_it_leaves_out(pages):
+    other = {"role": "x", "level": 5, "place": "y", "label": "z"}
+    made = pages.post("/pages", json=VALUES | other).json
+
+    changed = pages.put("/pages/1", json={"names": ["c"]})
+
+    assert changed.status_code == 200
+    expected = {"tags": None, "meta": None, "names": ["c"], "edits": 1, "version": 2}
+    assert changed.json == made | DEFAULTS | expected
+    assert ("role", "user") in seen and ("level", 3) in seen
+    assert nulls_of(pages) == [True, True, False]
+
+
+def test_an_update_of_defaults_alone_is_a_change(pages):
+    pages.post("/pages", json={"place": "y"})
+
+    changed = pages.put("/pages/1", json={}).json
+
+    assert (changed["place"], changed["version"]) == ("nowhere", 2)
+
+
+def test_a_whole_record_with_null_is_taken_back(pages):
+    made = pages.post("/pages", json={}).json
+
+    assert pages.put("/pages/1", json=made).status_code == 200
