@@ -11,7 +11,7 @@ from .adapter.session_events import SessionEvents
 from .authentication import AuthenticationService
 from .authentication.access import Access, check_issuers, find_authentication
 from .authentication.limits import Limits
-from .authentication.password_checks import check_users
+from .authentication.password_checks import check_users, warn_of_open_services
 from .database.connections import count_writes
 from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS
@@ -23,7 +23,9 @@ from .http.routes import join_prefixes, Mount, placeholders_of, Routes, routes_o
 from .names import METHODS
 from .query.bounds import init_app as init_bounds
 from .service import globals, Service
+from .service.capabilities import capabilities_of
 from .service.events import Transports
+from .service.rights import DefaultRules
 from .settings import names_of
 from .signals import CallSignals
 
@@ -63,6 +65,13 @@ class FlaskRecords(CallSignals):
         register and make the calls that ``RECORDS_LIMITS`` names. No limits by default.
     :param url_prefix: The beginning of all URLs, such as ``/api``. None by default.
         Sockets name services without it.
+    :param readable: The rule for the records of all services over models that have no
+        ``readable`` of their own, such as those of a tenant: a query with
+        :class:`.FromUser`, a function of the user, or ``False`` to close them. Records
+        that clients create there have to meet it, too. Everything by default.
+    :param allow: Rules by method for all services over models that have none of their
+        own for the method.
+    :raises ValueError: A rule of ``allow`` is not for one of the six methods.
     """
 
     def __init__(
@@ -78,6 +87,8 @@ class FlaskRecords(CallSignals):
         body_parsers: Mapping[str, BodyParser] = BODY_PARSERS,
         limiter: Limiter | None = None,
         url_prefix: str = "",
+        readable: Rule | None = None,
+        allow: Mapping[str, Rule | Change] | None = None,
     ) -> None:
         super().__init__()
         self.services: dict[str, Service] = {}
@@ -101,6 +112,8 @@ class FlaskRecords(CallSignals):
         self.limits = None if limiter is None else Limits(limiter)
         """The limits on calls of clients, or ``None`` without a ``limiter``."""
         self._url_prefix = url_prefix
+        self.default_rules = DefaultRules(readable, allow)
+        """The rules of the services over models that have none of their own."""
 
         if app is not None:
             self.init_app(app)
@@ -145,13 +158,13 @@ class FlaskRecords(CallSignals):
             callers. The first that was added by default.
         :param readable: The rule for the records that a user may see: a function of the
             user, or of ``None``, that returns ``True`` for all, ``False`` for none or a
-            query, or a query with :class:`.FromUser`. It applies to all calls of a
-            client but create, and to the events that it gets.
+            query, or such a value, or a query with :class:`.FromUser`. It applies to
+            all calls of a client but create, and to the events that it gets.
         :param allow: Rules by method for clients, as functions of the user that return
             ``True``, ``False`` for a 403, or a query: of the records that the method
             reaches, and leaves changed, or that it may create. A rule may be such a
-            query, too, and :class:`.Change` one in two parts, for ``update`` or
-            ``patch``.
+            query, too, ``True`` or ``False``, and :class:`.Change` one in two parts,
+            for ``update`` or ``patch``.
         :param methods: The methods that can be called, for example ``["find", "get"]``
             for a service to read only. Custom methods of the object are named here.
             Those of the six that the object has by default.
@@ -183,6 +196,10 @@ class FlaskRecords(CallSignals):
 
         strategies = names_of("strategies", strategies)
         access = Access(path, self.authentications, strategies, authentication)
+
+        if capabilities_of(service).model is not None:
+            readable, allow = self.default_rules.beside(methods, readable, allow)
+
         added = Service(
             path,
             service,
@@ -311,6 +328,7 @@ class FlaskRecords(CallSignals):
         self.errors.init_app(app)
         self._check(app, self.services.values())
         self._check_names([app])
+        warn_of_open_services(self, app)
         self._init_limits(app)
         app.extensions["records"] = self
         self._apps.add(app)

@@ -19,6 +19,7 @@ from flask_records import (
 )
 from flask_records.accounts import AccountManagement
 from flask_records.realtime import Realtime
+from tests.authentication import ANY_LOGIN
 
 
 class Base(DeclarativeBase):
@@ -53,7 +54,7 @@ records.add("authentication", authentication)
 service = SQLAlchemyService(
     User, hidden=["password"], readonly=["isVerified"], write_once=["email"]
 )
-users = records.add("users", service, public=["create"])
+users = records.add("users", service, public=["create"], allow=ANY_LOGIN)
 users.before("create", "update", "patch")(hash_password("password"))
 records.add("messages", SQLAlchemyService(Message))
 

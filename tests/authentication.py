@@ -32,6 +32,9 @@ LOGIN = {"strategy": "local", **ANN}
 CHEAP = {"memory": 64, "passes": 1, "min_length": 1}
 """Passwords for tests that are about something else: fast, of any length."""
 
+ANY_LOGIN = dict.fromkeys(("update", "patch", "remove"), True)
+"""Rules that let any login change all records, users too."""
+
 ABSENT = object()
 """A claim that a token leaves out."""
 
@@ -98,7 +101,7 @@ def add_users(records, *users):
 
 def make_records(*, users=None, **options):
     """An extension with users, and with services that are closed or public."""
-    records = FlaskRecords(app_errors=True)
+    records = FlaskRecords(app_errors=True, allow=ANY_LOGIN)
     options = {"strategies": {"api-key": API_KEY}, **options}
     records.add("authentication", AuthenticationService(**options))
     service = users or SQLAlchemyService(User, hidden=["password"])

@@ -34,6 +34,40 @@ AuthenticationService(custom_hashing=True):
 """
 
 
+UNRULED: t.Final = """\
+Any login may {methods} all users of '{path}'. Give it rules, or True in their place:
+
+    own = {{"{id}": FromUser("{id}")}}
+    records.add("{path}", ..., allow=dict.fromkeys({names}, own))
+"""
+
+OPEN: t.Final = """\
+Any login may change or remove all records of %s. Give them rules, 'readable' or \
+'allow', or FlaskRecords default ones, or True in their place: allow={"patch": True}.\
+"""
+
+CHANGES: t.Final = ("update", "patch", "remove")
+
+
+def warn_of_open_services(records: Records, app: Flask) -> None:
+    """Log a warning that names the services over models that any login may write, if
+    there are logins and no default rules.
+    """
+    services = records.services.values() if records.authentications else ()
+    models = [each for each in services if each.capabilities.model is not None]
+    paths = [f"'{each.path}'" for each in models if _open_methods(each)]
+
+    if paths and not records.default_rules:
+        app.logger.warning(OPEN, ", ".join(paths))
+
+
+def _open_methods(service: Service) -> list[str]:
+    """Return the methods that change records and have no rule."""
+    rules = service.rules
+    names = [name for name in CHANGES if name in service.methods]
+    return [n for n in names if rules.readable is None and n not in rules.allow]
+
+
 def check_users(records: Records, apps: Collection[Flask]) -> None:
     """Check the users of all authentication services, and let their names be written in
     the form that logins look up.
@@ -110,13 +144,18 @@ def _problems(
 ) -> Iterator[str]:
     field, clients = authentication.password, service.capabilities.scope_for(None)
 
-    if clients is None or field not in clients.fields.names:
-        return
-
-    if not authentication.lookup.has(service):
+    if clients is None or not authentication.lookup.has(service):
         return
 
     path, model = service.path, clients.fields.model.__name__
+
+    if names := _open_methods(service):
+        methods, id = ", ".join(names), authentication.lookup.id
+        yield UNRULED.format(methods=methods, path=path, names=names, id=id)
+
+    if field not in clients.fields.names:
+        return
+
     name = path if path.isidentifier() else f'records["{path}"]'
 
     if field in clients.names:

@@ -10,6 +10,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..http.error_handler import ErrorHandler
+    from ..service.rights import DefaultRules
     from ..signals import OrderedSignal
     from .limits import Limits
     from .service import AuthenticationService
@@ -20,6 +21,7 @@ class Records(globals.Records, t.Protocol):
 
     limits: Limits | None
     errors: ErrorHandler
+    default_rules: DefaultRules
 
     @property
     def before(self) -> OrderedSignal:

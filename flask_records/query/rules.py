@@ -103,6 +103,8 @@ class UserRule:
     def __init__(self, query: Mapping[str, t.Any], option: str) -> None:
         self.query = query
         """The query, with :class:`FromUser` in it."""
+        self.option = option
+        """The option that has the rule."""
 
         if _has_placeholder(self(None)):
             raise TypeError(WRONG_PLACE.format(option=option, query=query))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..errors import BadRequest, Forbidden, NotFound, RecordsError
-from ..names import READS
+from ..names import METHODS, READS
 from ..query.matching import key_of_query
 from ..query.operators import OR
 from ..query.rules import (
@@ -26,7 +26,7 @@ from .capabilities import check_methods
 from .context import names_of_bodies, Params, restrict
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Collection, Hashable, Sequence
 
     from ..query.matching import Test
     from ..typing import Record, Rule, RuleFunction
@@ -36,6 +36,66 @@ if t.TYPE_CHECKING:
 logger = logging.getLogger(__package__)
 
 NO_FIELDS: t.Final[frozenset[str]] = frozenset()
+
+
+DEFAULT: t.Final = """\
+ Give '{path}' a rule of its own, records.add("{path}", ..., {option}), or True in its \
+place.\
+"""
+"""The cure for a service that a default rule does not fit."""
+
+
+class DefaultRules:
+    """The rules of the services over models that have none of their own.
+
+    :param readable: The rule for the records that a user may see, and create.
+    :param allow: The rules by method.
+    :raises ValueError: A rule is not for one of the six methods.
+    """
+
+    def __init__(
+        self, readable: Rule | None, allow: Mapping[str, Rule | Change] | None
+    ) -> None:
+        check_methods("allow", "FlaskRecords", allow or (), METHODS)
+        name = "The default 'readable'"
+        self._readable = None if readable is None else rule_of(readable, name)
+        create = {} if self._readable is None else {"create": self._readable}
+        named = {n: _default(n, rule) for n, rule in (allow or {}).items()}
+        self._allow: dict[str, Rule | Change] = {**create, **named}
+        self._is_readable_alone = "create" not in named
+
+    def __bool__(self) -> bool:
+        return self._readable is not None or bool(self._allow)
+
+    def beside(
+        self,
+        methods: Collection[str],
+        readable: Rule | None,
+        allow: Mapping[str, Rule | Change] | None,
+    ) -> tuple[Rule | None, Mapping[str, Rule | Change]]:
+        """Return the rules of a service, with the default ones that it does not have.
+
+        :param methods: The methods of the service.
+        :param readable: Its own rule for the records that a user may see.
+        :param allow: Its own rules by method.
+        """
+        defaults = {n: rule for n, rule in self._allow.items() if n in methods}
+
+        if readable is None:
+            readable = self._readable
+        elif self._is_readable_alone:
+            defaults.pop("create", None)
+
+        return readable, {**defaults, **(allow or {})}
+
+
+def _default(method: str, rule: Rule | Change) -> Rule | Change:
+    name = f"The default rule of '{method}' in 'allow'"
+
+    if isinstance(rule, Change):
+        return Change(rule_of(rule.of, name), rule_of(rule.to, name))
+
+    return rule_of(rule, name)
 
 
 class AccessRules:
@@ -72,7 +132,7 @@ class AccessRules:
                 if method not in ("update", "patch"):
                     raise TypeError(f"{name} is a Change, which no '{method}' makes.")
 
-                self._results[method] = rule_of(rule.to, name)
+                self._results[method] = rule_of(rule.to, f"'to' of {name}")
                 rule = rule.of
 
             if method in service.custom_methods and isinstance(rule, Mapping):
@@ -226,9 +286,12 @@ class AccessRules:
 
         for option, rule in self._queries.items():
             for name in unknown_names(scope.fields, rule.query):
+                path, model = self._service.path, scope.fields.model.__name__
+                own = "allow={...}" if "allow" in option else "readable=..."
+                cure = DEFAULT.format(path=path, option=own)
                 raise ValueError(
-                    f"{option} names '{name}', which is not a field of"
-                    f" '{scope.fields.model.__name__}'."
+                    f"{rule.option} names '{name}', which is not a field of '{model}'."
+                    f"{cure if rule.option != option else ''}"
                 )
 
     @cached_property
@@ -247,7 +310,8 @@ class AccessRules:
         """The rules that are queries, by their names."""
         rules = {self._name("readable"): self.readable}
         rules |= {self._name("allow", n): rule for n, rule in self.allow.items()}
-        rules |= {f"{n} 'to'": rule for n, rule in self._results.items()}
+        results = self._results.items()
+        rules |= {f"'to' of {self._name('allow', n)}": rule for n, rule in results}
         return {n: rule for n, rule in rules.items() if isinstance(rule, UserRule)}
 
     def _name(self, option: str, method: str | None = None) -> str:

@@ -15,6 +15,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 from flask_records import (
     AuthenticationService,
     FlaskRecords,
+    FromUser,
     hash_password,
     SQLAlchemyService,
     TableTokens,
@@ -83,6 +84,7 @@ users = records.add(
     "users",
     SQLAlchemyService(User, paginate=PAGES, hidden=["password"]),
     public=["find", "get"],
+    allow=dict.fromkeys(["update", "patch", "remove"], {"id": FromUser("id")}),
 )
 rooms = records.add(
     "rooms",

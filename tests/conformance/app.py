@@ -19,6 +19,7 @@ from flask_records import (
 )
 from flask_records.http.qs import parse
 from flask_records.realtime import Realtime
+from tests.authentication import ANY_LOGIN
 
 from . import provider, services
 from .models import gravatar, Message, NamedTag, Person, Picky, reset, Secret, Tag, User
@@ -125,6 +126,7 @@ def _add_tables(records, service):
         "users",
         service(User, paginate=pages, hidden=["password", "deniedId"]),
         public=["create"],
+        allow=ANY_LOGIN,
     )
     users.before("create", "patch", "update")(hash_password("password"))
     users.before("create")(choose_fields)

@@ -21,7 +21,7 @@ from flask_records import (
     TooManyRequests,
 )
 
-from ..authentication import ANN, CHEAP, LOGIN, SECRET
+from ..authentication import ANN, ANY_LOGIN, CHEAP, LOGIN, SECRET
 from ..databases import redis_url
 from ..models import Base, User
 
@@ -32,7 +32,7 @@ FEW = {"authentication.create": None, "authentication.account": "3 per hour"}
 def make_records():
     records = FlaskRecords(limiter=Limiter(get_remote_address))
     users = SQLAlchemyService(User, hidden=["password"])
-    users = records.add("users", users, public=["create"])
+    users = records.add("users", users, public=["create"], allow=ANY_LOGIN)
     users.before("create", "update", "patch")(hash_password())
     records.add("authentication", AuthenticationService(normalize=str.lower))
     return records

@@ -58,7 +58,7 @@ class Workers:
 
 @pytest.fixture
 def records():
-    records = FlaskRecords()
+    records = FlaskRecords(readable=True)
     staff = AuthenticationService("workers", settings="STAFF")
     # The tests connect what hashes passwords.
     service = AuthenticationService(

@@ -16,7 +16,7 @@ from flask_records import (
     SQLAlchemyService,
 )
 
-from ..authentication import bearer, log_in, make_records, serving
+from ..authentication import ANY_LOGIN, bearer, log_in, make_records, serving
 from ..models import Message, Room, User
 
 
@@ -144,7 +144,7 @@ def test_calls_of_a_client_are_counted(make):
     limiter = Limiter(get_remote_address)
     records = FlaskRecords(limiter=limiter)
     users = SQLAlchemyService(User, hidden=["password"])
-    users = records.add("users", users, public=["create"])
+    users = records.add("users", users, public=["create"], allow=ANY_LOGIN)
     users.before("create", "update", "patch")(hash_password())
     records.add("authentication", AuthenticationService())
     records.add("many", Many(records, make), public=True)

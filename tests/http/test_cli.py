@@ -16,7 +16,7 @@ from flask_records import (
     hash_password,
     SQLAlchemyService,
 )
-from tests.authentication import CHEAP, SECRET
+from tests.authentication import ANY_LOGIN, CHEAP, SECRET
 from tests.databases import leave
 
 
@@ -89,7 +89,7 @@ def people():
     db = SQLAlchemy(app, model_class=Base)
     records.add("authentication", AuthenticationService(normalize=str.lower))
     service = SQLAlchemyService(User, hidden=["password"], readonly=["isAdmin"])
-    users = records.add("users", service, public=["create"])
+    users = records.add("users", service, public=["create"], allow=ANY_LOGIN)
     users.before("create", "update", "patch")(hash_password())
     records.init_app(app)
 

@@ -56,7 +56,7 @@ def app():
     app.config["SECRET_KEY"] = "5e" * 32
     db = SQLAlchemy(app, model_class=Base)
     readers = SQLAlchemyService(Reader, hidden=["password"])
-    readers = records.add("readers", readers, public=["create"])
+    readers = records.add("readers", readers, public=["create"], readable=True)
     readers.before("create", "update", "patch")(hash_password())
     books = SQLAlchemyService(Book, multi=True, client_ids=True)
     books = records.add("books", books)

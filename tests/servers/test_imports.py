@@ -23,8 +23,8 @@ UNUSED = OF_FEATURES | OF_REALTIME | OF_LIMITS | OF_ACCOUNTS
 
 APPLICATION = """
 from flask import Flask
-from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
-from flask_records import hash_password
+from flask_records import AuthenticationService, FlaskRecords, FromUser
+from flask_records import hash_password, SQLAlchemyService
 from tests.models import User
 from sqlalchemy import create_engine
 from sqlalchemy.orm import sessionmaker
@@ -35,6 +35,7 @@ records.add("authentication", AuthenticationService())
 users = records.add(
     "users",
     SQLAlchemyService(User, hidden=["password"], session=sessions),
+    readable={"id": FromUser("id")},
 )
 users.before("create", "update", "patch")(hash_password("password"))
 app = Flask("app")

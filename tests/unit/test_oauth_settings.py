@@ -18,7 +18,7 @@ from flask_records import (
 )
 from flask_records.authentication.oauth_settings import OAuthSettings
 from flask_records.authentication.providers import KNOWN, Provider
-from tests.authentication import API_KEY, Echo, SECRET
+from tests.authentication import ANY_LOGIN, API_KEY, Echo, SECRET
 
 URL = "https://provider.example"
 
@@ -165,7 +165,7 @@ def start(oauth, records=None, **config):
 
 
 def make_records(users=None, **options):
-    records = FlaskRecords()
+    records = FlaskRecords(allow=ANY_LOGIN)
     records.add("authentication", AuthenticationService(**options))
     added = records.add("users", users or Echo())
     added.before("create", "update", "patch")(hash_password())

@@ -21,7 +21,7 @@ from flask_records import (
 )
 from flask_records.accounts import AccountManagement
 from flask_records.service.events import MAX_THREADS, run_in_background
-from tests.authentication import bearer, CHEAP, SECRET
+from tests.authentication import ANY_LOGIN, bearer, CHEAP, SECRET
 
 PASSWORD = "correct horse"
 
@@ -67,7 +67,9 @@ def make_records(store, mails, *, limiter=None, refresh=True):
     records.add("authentication", authentication)
     options = {"hidden": ["password"], "readonly": ["isVerified"]}
     options["write_once"] = ["email"]
-    users = records.add("users", SQLAlchemyService(User, **options), public=["create"])
+    users = records.add(
+        "users", SQLAlchemyService(User, **options), public=["create"], allow=ANY_LOGIN
+    )
     users.before("create", "update", "patch")(hash_password())
     staff = AuthenticationService(tokens=store, refresh=refresh, settings="STAFF")
     records.add("staff-login", staff)

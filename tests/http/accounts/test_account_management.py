@@ -21,7 +21,7 @@ from flask_records import (
 )
 from flask_records.accounts import AccountManagement, Mail, print_mail
 from flask_records.openapi import document
-from tests.authentication import bearer, SECRET
+from tests.authentication import ANY_LOGIN, bearer, SECRET
 from tests.http.accounts.people import (
     act,
     clock,
@@ -448,7 +448,7 @@ def started(*, debug=False, verified="isVerified", readonly=(), **options):
     )
     records.add("authentication", authentication)
     users = SQLAlchemyService(User, hidden=["password"], readonly=readonly)
-    records.add("users", users, public=True)
+    records.add("users", users, public=True, allow=ANY_LOGIN)
     accounts = AccountManagement(authentication, verified=verified, **options)
     records.add("accounts", accounts, public=["create"])
     records.init_app(app)

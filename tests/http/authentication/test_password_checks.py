@@ -12,7 +12,7 @@ from flask_records import (
     hash_password,
     SQLAlchemyService,
 )
-from tests.authentication import ANN, CHEAP, LOGIN, SECRET
+from tests.authentication import ANN, ANY_LOGIN, CHEAP, LOGIN, SECRET
 from tests.models import Base, User
 
 SETTINGS = {"secret": SECRET, "passwords": CHEAP}
@@ -50,7 +50,9 @@ def make_records(options=None, *, path="users", hashed=WRITES, **rest):
     records = FlaskRecords()
     records.add("authentication", AuthenticationService(**rest))
     options = {"hidden": ["password"]} if options is None else options
-    users = records.add(path, SQLAlchemyService(User, **options), public=["create"])
+    users = records.add(
+        path, SQLAlchemyService(User, **options), public=["create"], allow=ANY_LOGIN
+    )
 
     if hashed:
         users.before(*hashed)(hash_password("password"))
@@ -102,7 +104,7 @@ def test_field_that_no_client_can_write_needs_no_hook():
 )
 def test_other_services_over_the_users_are_checked_too(options, message):
     records = make_records()
-    people = records.add("people", SQLAlchemyService(User, **options))
+    people = records.add("people", SQLAlchemyService(User, **options), allow=ANY_LOGIN)
 
     if not options:
         people.before(*WRITES)(hash_password())
@@ -139,7 +141,9 @@ def test_services_that_are_added_later_are_checked_at_the_first_call(
 ):
     records, client = late
     records.add("authentication", AuthenticationService())
-    records.add("users", SQLAlchemyService(User, **options), public=True)
+    records.add(
+        "users", SQLAlchemyService(User, **options), public=True, allow=ANY_LOGIN
+    )
 
     answers = [
         client.get("/users"),

@@ -7,6 +7,7 @@ from flask import Flask
 from werkzeug.security import generate_password_hash
 
 from flask_records import AuthenticationService, FlaskRecords, hash_password
+from tests.authentication import ANY_LOGIN
 from tests.unit.test_passwords import ARGON2, CHEAP, HASHES, MALFORMED, PASSWORD
 
 
@@ -37,7 +38,7 @@ def users():
 
 def client_of(users, costs=CHEAP, **options):
     """A client of an app with one user."""
-    records = FlaskRecords()
+    records = FlaskRecords(allow=ANY_LOGIN)
     records.add("users", users, public=["create"]).before("create")(hash_password())
     records.add("authentication", AuthenticationService(**options))
     app = Flask("tests")

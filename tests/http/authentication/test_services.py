@@ -8,6 +8,7 @@ from argon2 import PasswordHasher
 from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
 from tests.authentication import (
     ANN,
+    ANY_LOGIN,
     bearer,
     CHEAP,
     Echo,
@@ -64,7 +65,7 @@ def test_authentication_has_the_path_that_it_is_added_at():
     service = AuthenticationService("people", custom_hashing=True)
     records.add("v1/login", service)
     users = SQLAlchemyService(User, hidden=["password"])
-    records.add("people", users, public=["create"]).before("create")(
+    records.add("people", users, public=["create"], allow=ANY_LOGIN).before("create")(
         lambda method, context: context.bodies[0].update(
             password=PasswordHasher(1, 8, 1).hash(context.data["password"])
         )

@@ -15,6 +15,7 @@ from flask_records import (
     hash_password,
     SQLAlchemyService,
 )
+from tests.authentication import ANY_LOGIN
 from tests.http.oauth.messages import DENIED, EMAIL_TAKEN, INVALID, LOST, SILENT
 from tests.oauth_providers import (
     ADA,
@@ -175,7 +176,9 @@ def test_login_works_below_a_path(provider, config):
 def limited():
     """A client of an application that counts one start and one answer."""
     records = FlaskRecords(limiter=Limiter(get_remote_address))
-    users = records.add("users", SQLAlchemyService(Member, hidden=["password"]))
+    users = records.add(
+        "users", SQLAlchemyService(Member, hidden=["password"]), allow=ANY_LOGIN
+    )
     users.before("create", "update", "patch")(hash_password())
     records.add("authentication", AuthenticationService())
     provider = Provider()

@@ -23,6 +23,7 @@ from flask_records import (
 from flask_records.openapi import document
 from flask_records.openapi.reference import ReferenceSettings
 from flask_records.openapi.typescript import typescript
+from tests.authentication import ANY_LOGIN
 
 
 class Base(DeclarativeBase):
@@ -78,7 +79,7 @@ def app():
     app.config["RECORDS_AUTHENTICATION"] = {"strategies": ["local", "cookie"]}
     records.add("authentication", AuthenticationService(strategies=strategies))
     users = SQLAlchemyService(User, hidden=["password"], paginate={"default": 5})
-    users = records.add("users", users, strategies=["jwt", "cookie"])
+    users = records.add("users", users, strategies=["jwt", "cookie"], allow=ANY_LOGIN)
     users.before("create", "update", "patch")(hash_password())
     parsers = {
         "application/json": parse_json,

@@ -18,6 +18,7 @@ from flask_records import (
 )
 from flask_records.openapi import document
 from flask_records.realtime import Realtime
+from tests.authentication import ANY_LOGIN
 
 
 class Base(DeclarativeBase):
@@ -84,7 +85,7 @@ def app():
         writable_relations=["pages"],
         paginate={"default": 10, "max": 50},
     )
-    people = records.add("people", people, public=["find"])
+    people = records.add("people", people, public=["find"], allow=ANY_LOGIN)
     people.before("create", "update", "patch")(hash_password())
     pages = SQLAlchemyService(
         Page,

@@ -15,6 +15,7 @@ from flask_records import (
     SQLAlchemyService,
     TableTokens,
 )
+from tests.authentication import ANY_LOGIN
 from tests.databases import redis_url
 from tests.http.revocation.revocations import (
     add_users,
@@ -54,7 +55,7 @@ def records(store):
     records = FlaskRecords()
     add_users(records)
     people = SQLAlchemyService(User, hidden=["password"], id="email")
-    people = records.add("people", people)
+    people = records.add("people", people, allow=ANY_LOGIN)
     people.before("create", "update", "patch")(hash_password())
     service = AuthenticationService(tokens=store)
     records.add("authentication", service)

@@ -76,7 +76,7 @@ def served(records, url, **settings):
 
 def add_users(records, path="users", model=User, *, password="password"):
     service = SQLAlchemyService(model, hidden=[password], multi=True)
-    users = records.add(path, service, public=["create"])
+    users = records.add(path, service, public=["create"], readable=True)
     users.before("create", "update", "patch")(hash_password(password))
     return users
 
