@@ -31,6 +31,7 @@ from ..processes import ROOT, started
 
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = sorted(DOCS.glob("*.md"))
 APP = compile((DOCS / "app.py").read_text(), "app.py", "exec")
 
@@ -282,7 +283,9 @@ def test_page_is_short_and_begins_with_code(page):
     assert page.name in WITHOUT_CODE or first < FIRST_SCREEN
 
 
-@pytest.mark.parametrize("page", [*PAGES, README], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [*PAGES, README, CONTRIBUTING], ids=lambda page: page.name
+)
 def test_links_lead_somewhere(page):
     text = FENCE.sub("", page.read_text())
     links = [link for link in LINK.findall(text) if "://" not in link]
