@@ -4,7 +4,9 @@ import logging
 import re
 from html import escape
 
+import pymysql
 import pytest
+import sqlalchemy as sa
 from flask import abort, Flask, got_request_exception
 
 from flask_records import (
@@ -229,6 +231,18 @@ def test_error_of_the_server_is_logged_with_its_traceback(failing, caplog):
     assert entry.message == "GET '/things' failed."
     assert (entry.exc_info[0], str(entry.exc_info[1])) == (ValueError, SECRET)
     assert "in find" in caplog.text
+
+
+@pytest.mark.parametrize("is_cause", [False, True])
+def test_statement_that_mariadb_repeats_is_not_logged(failing, caplog, is_cause):
+    text = f"You have an error in your SQL syntax; check it near '{SECRET}' at line 1"
+    error = pymysql.err.ProgrammingError(1064, text)
+    failing(sa.exc.ProgrammingError("SELECT", {}, error) if is_cause else error).get(
+        "/things"
+    )
+
+    assert "in your SQL syntax; check it near ..." in caplog.text
+    assert SECRET not in caplog.text
 
 
 def test_reason_why_the_server_is_unavailable_is_logged_once_a_second(failing, caplog):

@@ -302,3 +302,15 @@ def test_row_that_is_gone_when_the_rule_is_asked_reaches_nobody(open_site):
         site.records["messages"]._remove(1)
 
     assert ann.events() == []
+
+
+def test_later_values_of_a_record_show_no_earlier_event(open_site):
+    site = open_site(lambda user: {"text": {"$search": "public"}})
+    ann = site.connect(ANN)
+    messages = site.records["messages"]
+
+    with Transaction():
+        messages.create({"text": "secret"})
+        messages.patch(1, {"text": "public"})
+
+    assert [record["text"] for name, record in ann.events()] == ["public"]

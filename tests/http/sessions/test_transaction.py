@@ -128,3 +128,25 @@ def test_commit_that_fails_fails_the_call_and_sends_no_event(
 
     assert stored(db) == []
     assert events == []
+
+
+@pytest.mark.parametrize("is_slow", [True, False])
+def test_slow_hook_runs_before_the_lock_is_taken(on_disk, db, messages, is_slow):
+    waiting = []
+
+    def check(method, context):
+        with db.engine.connect() as other:
+            other.exec_driver_sql("PRAGMA busy_timeout = 0")
+
+            try:
+                other.exec_driver_sql("BEGIN IMMEDIATE")
+            except sa.exc.OperationalError as error:
+                waiting.append(str(error.orig))
+
+    check.is_slow = is_slow
+    messages.before("create")(check)
+
+    response = on_disk.test_client().post("/messages", json={"text": "hi"})
+
+    assert response.status_code == 201
+    assert waiting == ([] if is_slow else ["database is locked"])
