@@ -1,4 +1,4 @@
-"""Problems of fields, each with a code that does not change.
+"""Problems of fields: the values of ``errors``, each with a code that never changes.
 
 A problem is a phrase that follows the name of a field. This module makes all those of
 Flask-Records.

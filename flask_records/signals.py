@@ -128,7 +128,7 @@ class OrderedSignal(Signal):
         if self.senders is not None and sender not in self.senders:
             names = ", ".join(self.senders) or "none"
             raise ValueError(
-                f"There is no '{sender}' to connect to. There is: {names}."
+                f"'{sender}' is not a method or an event here. Choose from: {names}."
             )
 
 

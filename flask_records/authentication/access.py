@@ -27,9 +27,9 @@ OWN_PARAMS: t.Final = frozenset({ACCESS_TOKEN, "authentication", "user"})
 
 
 NO_ISSUER: t.Final = """\
-The service '{path}' needs a token for its calls, and nothing issues tokens. Add what \
-does, records.add("authentication", AuthenticationService()), or add the service with \
-public=True to let everybody in.\
+The service '{path}' needs a token for its calls, and nothing issues tokens. Add an \
+authentication service, records.add("authentication", AuthenticationService()), or add \
+this one with public=True to let everybody in.\
 """
 
 

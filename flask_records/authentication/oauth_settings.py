@@ -93,8 +93,8 @@ class OAuthSettings:
     ) -> OAuthSettings:
         """Return the settings in a mapping.
 
-        :param origins: The default of its ``origins``. Of these and its own, those of
-            the web count.
+        :param origins: The default of its ``origins``. Only ``http(s)`` origins of
+            these and of the application itself count.
         :raises RuntimeError: A part of it is missing or wrong. The message names it.
         """
         options = {name: value[name] for name in CHECKS if value.get(name) is not None}

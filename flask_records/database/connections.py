@@ -201,7 +201,7 @@ def _take_lock(connection: sa.Connection) -> None:
 
 
 def _prepare_sqlite(connection: sa.Connection) -> bool:
-    """Let the connection wait for other writers, and no reader wait for writers."""
+    """Set the busy timeout, and WAL, so that readers never wait."""
     timeout = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
     connection.exec_driver_sql(f"PRAGMA busy_timeout = {max(timeout, BUSY_TIMEOUT)}")
 

@@ -148,9 +148,9 @@ class JoinedSession:
             return None if session is None else session.begin_nested()
 
     def release(self, savepoint: Savepoint) -> None:
-        """Keep the writes since a savepoint. What follows the commit of the savepoint
-        follows that of the transaction around it, and no listener of the session hears
-        of it: it is no commit.
+        """Keep the writes since a savepoint. Functions that wait for the savepoint now
+        wait for the outer transaction. Listeners are silenced: releasing a savepoint is
+        not a commit.
         """
         if savepoint is None or savepoint not in _open_transactions(self.session):
             return

@@ -210,7 +210,8 @@ class ServiceBlueprint:
     def _method(self, current: Request, has_id: bool) -> str:
         # A HEAD is a GET without a body.
         methods = BY_VERB.get(current.method, BY_VERB["GET"])
-        # A method that takes an identifier takes, or refuses, many records without it.
+        # Without an id, PUT, PATCH and DELETE address many records. The service decides
+        # if that is allowed.
         method = methods.get(has_id, methods.get(True))
 
         if method is None:

@@ -294,9 +294,9 @@ def type_names(
     ends: Collection[str],
     reserved: Collection[str],
 ) -> dict[str, str]:
-    """Return names for the records of services by path: that of the model, or that of
-    the path if there is none, several services have the model, or its name is none for
-    a type. Types that have them in their names are all different.
+    """Return a type name for the records of each service, by path: the model's name, or
+    the path if the model is shared or its name is not a valid type. No two types that
+    are named after them are the same.
 
     :param models: The models of services, by path.
     :param ends: The ends of the names of the types of a service.

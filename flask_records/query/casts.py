@@ -183,8 +183,8 @@ def moment_json(value: dt.datetime) -> bytes:
 
 
 def as_zoned_moment(value: t.Any) -> dt.datetime:
-    """Return a time in UTC that is in a year of Python's in all zones, since a driver
-    reads it in that of its connection.
+    """Return a UTC time whose year fits ``datetime`` in every zone, because a driver
+    may convert it to the zone of its connection.
     """
     moment = as_naive_moment(value).replace(tzinfo=dt.UTC)
 

@@ -130,7 +130,7 @@ class Field:
 
     def unfit(self, value: t.Any, problem: Problem) -> BadRequest:
         """Return the error for a value of a query."""
-        text = f"'{self.name}' can't be {shown(value)}, which {problem}."
+        text = f"{shown(value)} is not a valid '{self.name}': it {problem}."
         return BadRequest(text, errors={self.name: problem})
 
     @cached_property

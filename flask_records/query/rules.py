@@ -139,7 +139,8 @@ class FieldRules:
         self, option: t.Literal["visible", "writable"], user: t.Any
     ) -> dict[str, Record]:
         """Return the queries of the records in which a user sees or writes a field, by
-        the name of the field, but for those of all records. Each rule is called once.
+        field name. Fields visible in all records are left out. Each rule is called
+        once.
 
         :param user: The user, or ``None``.
         :raises TypeError: A rule returns something else.

@@ -52,8 +52,7 @@ NO_CONNECTIONS: t.Final = (
 )
 
 THREADS: t.Final = 8
-"""The number of calls, and that of requests, that an ASGI application runs at a time.
-"""
+"""The number of threads for calls, and for requests, of an ASGI application."""
 
 
 class Realtime:

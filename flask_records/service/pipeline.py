@@ -182,7 +182,7 @@ class Pipeline:
         method = context.method
         writes = method not in READS and not context.params._state.is_alone
         begin = partial(self._service.capabilities.begin, writes=writes)
-        # Others would wait for a lock, or for a connection, as long as these run.
+        # Slow hooks run first: nothing should hold a lock or a connection meanwhile.
         slow = list(takewhile(lambda hook: getattr(hook, "is_slow", False), hooks))
         is_client = context.params.provider is not None
 

@@ -1,4 +1,4 @@
-"""Results, whole inside of a call, and cut where they leave it for who gets them."""
+"""Results, whole inside of a call, and cut for their viewer when they leave it."""
 
 from __future__ import annotations
 
@@ -254,8 +254,8 @@ def event_records(service: Service, records: t.Any) -> t.Any:
 
 
 def opened(event: Event) -> tuple[t.Any, Mapping[str, t.Any]]:
-    """Return the record of an event as a usual dict, each of whose receivers gets the
-    fields that it may see, and the hidden values that rules need.
+    """Return the record of an event as a plain dict, and the hidden values that rules
+    need. Each receiver is shown its own fields.
     """
     record = event.record
 

@@ -176,7 +176,7 @@ class AccessRules:
         return condition
 
     def may_call(self, method: str, user: t.Any) -> bool:
-        """Return ``True`` if a user may call a method, be it for some records only."""
+        """Return ``True`` if a user may call a method, at least for some records."""
         return self.allowed_to(method, user) is not NO_RECORD
 
     def seen_by(self, user: t.Any) -> Record | None:

@@ -74,7 +74,7 @@ class Service(Methods, CallSignals):
         self.path = path
         """The path of the service."""
         self.target = target
-        """The object with the methods."""
+        """The object whose methods the service calls, as it was added."""
         self.methods = methods_of(path, target, names_of("methods", methods))
         """The names of the methods that the service has, custom ones last."""
         self.capabilities = capabilities_of(target)
@@ -116,8 +116,8 @@ class Service(Methods, CallSignals):
         self, params: Params, *, paginate: bool = True, is_counted: bool = True
     ) -> Methods:
         """Return the methods of this service as the caller of another call may use
-        them: with the access, the limits, the rules and the view that it has there. For
-        a call in Python, they are those of Python.
+        them: with the caller's access, limits and rules; unrestricted for calls made
+        in Python.
 
         :param params: The params of the other call.
         :param paginate: ``False`` for a list instead of a page.

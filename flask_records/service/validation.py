@@ -276,9 +276,7 @@ def _checked(
 def _others_of_client(
     context: HookContext, schema: DataSchema, others: Record
 ) -> tuple[Record, dict[str, Problem]]:
-    """Return the values of a client whose names a schema does not have, as far as they
-    are kept, and their problems.
-    """
+    """Return a client's extra values that are kept, and the problems of the others."""
     if schema.others == "ignore":
         return {}, {}
 

@@ -199,6 +199,6 @@ def test_message_shows_at_most_a_hundred_characters_of_a_value(scope, value, sho
         scope["age"].compared(value)
 
     assert caught.value.message == (
-        f"'age' can't be '{shown}', which is not a whole number."
+        f"'{shown}' is not a valid 'age': it is not a whole number."
     )
     assert caught.value.errors == {"age": "is not a whole number"}

@@ -19,25 +19,29 @@ def condition(field, operator, value, dialect="postgresql"):
 @pytest.mark.parametrize(
     ("operator", "value", "message"),
     [
-        ("$eq", "five", "'age' can't be 'five', which is not a whole number."),
-        ("$in", ["5", "x"], "'age' can't be 'x', which is not a whole number."),
-        ("$nin", [{"a": 1}], "'age' can't be '{'a': 1}', which is not a whole number."),
-        ("$gt", ["5"], "'age' can't be '['5']', which is not a whole number."),
-        ("$between", ["5", "x"], "'age' can't be 'x', which is not a whole number."),
+        ("$eq", "five", "'five' is not a valid 'age': it is not a whole number."),
+        ("$in", ["5", "x"], "'x' is not a valid 'age': it is not a whole number."),
+        (
+            "$nin",
+            [{"a": 1}],
+            "'{'a': 1}' is not a valid 'age': it is not a whole number.",
+        ),
+        ("$gt", ["5"], "'['5']' is not a valid 'age': it is not a whole number."),
+        ("$between", ["5", "x"], "'x' is not a valid 'age': it is not a whole number."),
         (
             "$between",
             ["5"],
-            "'age' can't be '['5']', which is not a list of two values.",
+            "'['5']' is not a valid 'age': it is not a list of two values.",
         ),
         (
             "$between",
             ["5", "null"],
-            "'age' can't be '['5', 'null']', which is not a list of two values.",
+            "'['5', 'null']' is not a valid 'age': it is not a list of two values.",
         ),
         (
             "$null",
             "1",
-            "'age' can't be '1', which is neither true nor false.",
+            "'1' is not a valid 'age': it is neither true nor false.",
         ),
         ("$like", "5", "'age' is not text."),
         ("$search", "5", "'age' is not text."),
@@ -60,7 +64,7 @@ def test_wrong_value(operator, value, message):
 def test_pattern_that_is_too_long_is_refused(operator):
     assert condition("name", operator, "x" * 200) is not None
 
-    with pytest.raises(BadRequest, match="which has more than 200 characters.$"):
+    with pytest.raises(BadRequest, match="it has more than 200 characters.$"):
         condition("name", operator, "x" * 201)
 
 

@@ -41,7 +41,9 @@ MAX_NAMESPACE: t.Final = 100
 """The length of a namespace in its refusal."""
 
 LARGE: t.Final = 64 * 1024
-"""The length of messages that are not followed by others until their calls begin."""
+"""Messages longer than this are read one at a time: the next is read when their call
+has begun.
+"""
 
 FAREWELL: t.Final = 1
 """The seconds that a client has to hang up once the application disconnects it."""
@@ -107,8 +109,8 @@ class Session(Client):
 
     @property
     def is_busy(self) -> bool:
-        """``True`` while nothing is read from the client until its calls are answered,
-        the answers to which it takes.
+        """``True`` while reading is paused because calls are pending and the client is
+        draining its answers.
         """
         is_read = self._room is None or self._room.is_set()
         return not is_read and self.sender.unsent <= self._worker.max_unsent

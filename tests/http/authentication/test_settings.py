@@ -19,8 +19,9 @@ def test_closed_service_needs_an_authentication_service(config):
 
     assert str(caught.value) == (
         "The service 'messages' needs a token for its calls, and nothing issues tokens."
-        ' Add what does, records.add("authentication", AuthenticationService()), or add'
-        " the service with public=True to let everybody in."
+        ' Add an authentication service, records.add("authentication",'
+        " AuthenticationService()), or add this one with public=True to let everybody"
+        " in."
     )
 
 

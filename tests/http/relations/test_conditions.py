@@ -95,7 +95,7 @@ def test_value_that_does_not_fit_is_told_with_its_path(desk):
     with pytest.raises(BadRequest) as error:
         desk.find("tickets", {"assignee.organisationId": "x"})
 
-    assert "'assignee.organisationId' can't be 'x'" in error.value.description
+    assert "'x' is not a valid 'assignee.organisationId'" in error.value.description
     assert list(error.value.errors) == ["assignee.organisationId"]
 
 
