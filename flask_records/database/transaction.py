@@ -136,9 +136,9 @@ class Transaction:
 
     def hold(self, key: str, lock: AbstractContextManager[t.Any]) -> None:
         """Hold a lock from before the outermost commit until the functions after it
-        have run, unless the application commits. Locks are taken in the order of their
-        keys.
+        have run, unless the application commits.
 
+        :param key: The key of the lock, which is held once.
         :param lock: A context manager.
         """
         self._held.setdefault(key, lock)
@@ -250,8 +250,8 @@ class Transaction:
         awaited = [] if self.is_final else [sessions[key] for key in savepoints]
 
         if not awaited:
-            for key in sorted(self._held):
-                locks.enter_context(self._held[key])
+            for lock in self._held.values():
+                locks.enter_context(lock)
 
         self._release()
 
