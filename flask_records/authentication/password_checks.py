@@ -15,7 +15,7 @@ if t.TYPE_CHECKING:
 
     from ..query import Fields
     from ..service import Service
-    from .records import Records
+    from .records import AuthenticationRecords
     from .service import AuthenticationService
     from .settings import AuthenticationSettings
 
@@ -49,7 +49,7 @@ Any login may change or remove all records of %s. Give them rules, 'readable' or
 CHANGES: t.Final = ("update", "patch", "remove")
 
 
-def warn_of_open_services(records: Records, app: Flask) -> None:
+def warn_of_open_services(records: AuthenticationRecords, app: Flask) -> None:
     """Log a warning that names the services over models that any login may write, if
     there are logins and no default rules.
     """
@@ -68,7 +68,7 @@ def _open_methods(service: Service) -> list[str]:
     return [n for n in names if rules.readable is None and n not in rules.allow]
 
 
-def check_users(records: Records, apps: Collection[Flask]) -> None:
+def check_users(records: AuthenticationRecords, apps: Collection[Flask]) -> None:
     """Check the users of all authentication services, and let their names be written in
     the form that logins look up.
 
@@ -82,7 +82,7 @@ def check_users(records: Records, apps: Collection[Flask]) -> None:
 
 
 def _check_passwords(
-    records: Records, app: Flask, authentication: AuthenticationService
+    records: AuthenticationRecords, app: Flask, authentication: AuthenticationService
 ) -> None:
     """Check that there are users with the fields of logins, and that no service over
     them shows password hashes or stores plain passwords.
@@ -138,7 +138,7 @@ def _check_login_fields(
 
 
 def _problems(
-    records: Records,
+    records: AuthenticationRecords,
     authentication: AuthenticationService,
     service: Service,
 ) -> Iterator[str]:

@@ -16,7 +16,7 @@ if t.TYPE_CHECKING:
     from .service import AuthenticationService
 
 
-class Records(globals.Records, t.Protocol):
+class AuthenticationRecords(globals.Records, t.Protocol):
     """The extension, with its authentication services."""
 
     limits: Limits | None
@@ -35,4 +35,4 @@ class Records(globals.Records, t.Protocol):
         """Return the authentication service at a path, by default the first."""
 
 
-current_records = t.cast("Records", globals.current_records)
+current_records = t.cast("AuthenticationRecords", globals.current_records)
