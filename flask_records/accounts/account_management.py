@@ -11,8 +11,9 @@ from ..authentication.limits import count_account
 from ..authentication.records import current_records
 from ..authentication.strategies import ACCESS_TOKEN
 from ..authentication.tokens import CLAIM
+from ..authentication.users import fields_of, is_address
 from ..errors import BadRequest, Conflict, Forbidden, NotAuthenticated
-from ..problems import EMPTY, NO_TEXT, Problem, TOO_LONG
+from ..problems import EMPTY, NO_ADDRESS, NO_TEXT, Problem, TOO_LONG
 from ..service import Capabilities
 from ..service.context import Params
 from ..service.globals import current_call
@@ -124,6 +125,7 @@ class AccountManagement(Capabilities):
             "checkUnique": self._check_unique,
             "resendVerifySignup": partial(self._send, VERIFY),
             "verifySignupLong": self._verify,
+            "verifySignupSetPasswordLong": self._verify_with_password,
             "sendResetPwd": partial(self._send, RESET),
             "resetPwdLong": self._reset,
             "passwordChange": self._change_password,
@@ -140,8 +142,22 @@ class AccountManagement(Capabilities):
             raise RuntimeError(NO_MAILS)
 
         for service in self._users.services.values():
-            if self._verified is not None and self._users.has(service):
-                self._check_writes(service, self._verified)
+            if self._users.has(service):
+                service.before("create", "update", "patch")(self._check_bodies)
+
+                if self._verified is not None:
+                    self._check_writes(service, self._verified)
+
+    def _check_bodies(self, method: str, context: HookContext) -> None:
+        """Refuse addresses of clients that are not addresses: a hook of users.
+
+        :raises BadRequest: There is one.
+        """
+        for body in context.bodies if context.params.provider is not None else ():
+            address = body.get(self._field)
+
+            if isinstance(address, str) and not is_address(address):
+                raise self._problem(NO_ADDRESS)
 
     def _check_writes(self, users: Service, verified: str) -> None:
         """Check what clients may write of users.
@@ -201,6 +217,7 @@ class AccountManagement(Capabilities):
             "checkUnique": user,
             "resendVerifySignup": user,
             "verifySignupLong": TEXT,
+            "verifySignupSetPasswordLong": _object({"token": TEXT, password: TEXT}),
             "sendResetPwd": user,
             "resetPwdLong": _object({"token": TEXT, password: TEXT}),
             "passwordChange": _object({"oldPassword": TEXT, password: TEXT}, user),
@@ -222,10 +239,14 @@ class AccountManagement(Capabilities):
         )
 
     def _check_unique(self, data: Record, params: Params) -> None:
-        address = self._address_in(data.get("value"))
-        user = self._users.find(address)
+        user = self._users.find(self._address_in(data.get("value")))
+        own_id = params.user_id if self._is_caller(params) else None
 
-        if user is not None and str(user[self._users.id]) != str(data.get("ownId")):
+        # Guesses of other identifiers would tell which one has the address.
+        if str(data.get("ownId")) != str(own_id):
+            own_id = None
+
+        if user is not None and user[self._users.id] != own_id:
             meta = data.get("meta")
             is_quiet = isinstance(meta, dict) and meta.get("noErrMsg")
             message = None if is_quiet else "Values already taken."
@@ -241,7 +262,6 @@ class AccountManagement(Capabilities):
     def _verify(self, data: Record, params: Params) -> None:
         stored, user = self._tokens.find(VERIFY, data.get("value"))
         self._tokens.use(stored)
-
         is_new = stored.address != user[self._field]
 
         try:
@@ -250,13 +270,34 @@ class AccountManagement(Capabilities):
             # Somebody else has registered with the address since.
             raise invalid_token() from error
 
+        if is_new:
+            send_later(partial(self._tokens.notify, user))
+
+    def _verify_with_password(self, data: Record, params: Params) -> None:
+        self._set_password(VERIFY, data, params)
+
     def _reset(self, data: Record, params: Params) -> None:
+        user = self._set_password(RESET, data, params)
+        send_later(partial(self._tokens.notify, user))
+
+    def _set_password(self, kind: str, data: Record, params: Params) -> Record:
+        """Set the password of a user by a token that was sent to the address. Return
+        the record from before.
+
+        :param kind: The kind of the token.
+        :raises BadRequest: The token is not valid, or the password can't be one.
+        """
         value = _mapping(data.get("value"))
-        stored, user = self._tokens.find(RESET, value.get("token"))
+        stored, user = self._tokens.find(kind, value.get("token"))
+
+        # A token for a new address confirms that address, and nothing else.
+        if stored.address != user[self._field]:
+            raise invalid_token()
+
         password = self._checked(value, self._password)
         self._tokens.use(stored)
         self._prove(user, {self._password: password}, params)
-        send_later(partial(self._tokens.notify, user))
+        return user
 
     def _prove(self, user: Record, changes: Record, params: Params) -> None:
         """Write the changes of a caller who has proven to own an address. If nobody has
@@ -306,6 +347,7 @@ class AccountManagement(Capabilities):
         value = _mapping(data.get("value"))
         user = self._caller(value, self._password, params)
         address = self._address_in(value.get("changes"))
+        self._check_address(address)
         # Whether or not there is an account.
         count_account(current_call.path, address)
         send_later(partial(self._mail_change, user[self._users.id], address))
@@ -331,7 +373,7 @@ class AccountManagement(Capabilities):
         if named is not None and self._address_in(named) != user[self._field]:
             raise Forbidden("This is not the user who is logged in.")
 
-        count_account(self._authentication.as_service.path, f"id {params.user_id}")
+        self._authentication.count_login(user[self._field] or "")
         password, hash = _text(value, field), user.get(self._password)
 
         if not self._authentication.verify_password(password, hash):
@@ -381,11 +423,37 @@ class AccountManagement(Capabilities):
         address = self._users.normalized(_text(_mapping(value), self._field))
 
         if len(address) > MAX_ADDRESS:
-            raise BadRequest(
-                f"'{self._field}' is too long.", errors={self._field: TOO_LONG}
-            )
+            raise self._problem(TOO_LONG)
 
         return address
+
+    def _check_address(self, address: str) -> None:
+        """Check a new address, also by the schemas of the users.
+
+        :raises BadRequest: It can't be one.
+        """
+        users, fields = self._users.service, fields_of(self._users.service)
+        problem = None if is_address(address) else NO_ADDRESS
+
+        try:
+            if fields is not None:
+                fields.stored[self._field].stored(address)
+        except ValueError as error:
+            problem = problem or Problem.of(error)
+
+        for method in ("create", "patch"):
+            schema = users.schemas[method].data if method in users.schemas else None
+
+            if schema is not None and self._field in schema.names:
+                problems = schema.check({self._field: address}, is_partial=True)[2]
+                problem = problem or problems.get(self._field)
+
+        if problem is not None:
+            raise self._problem(problem)
+
+    def _problem(self, problem: Problem) -> BadRequest:
+        field = self._field
+        return BadRequest(f"'{field}' {problem}.", errors={field: problem})
 
     def _checked(self, value: Record, field: str) -> str:
         """Return a new password.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ..authentication.token_stores import find_token, fingerprint, issue_token
+from ..authentication.users import is_address
 from ..database.transaction import Transaction
 from ..errors import BadRequest, NotFound, RecordsError, without_parameters
 from ..service.events import run_in_background
@@ -40,8 +41,8 @@ class Mail:
 
     kind: str
     """``"verify"`` to confirm the address of a user, ``"change"`` to confirm a new
-    one, ``"reset"`` to set a new password, or ``"changed"``, without a token, for a
-    password that was changed.
+    one, ``"reset"`` to set a new password, or ``"changed"``, without a token, after a
+    change of the password, or of the address if the user has another one by now.
     """
 
     address: str
@@ -88,6 +89,10 @@ class MailedTokens:
         :param kind: The kind of the token.
         :param mail: The kind of the mail.
         """
+        if not is_address(address):
+            logger.warning("User %r has no address for mails.", user[self._users.id])
+            return
+
         with Transaction():
             # Hooks refuse a user who is blocked.
             shown = self._authentication.get_user(user[self._users.id])
@@ -103,8 +108,13 @@ class MailedTokens:
         self._send(Mail(mail, address, shown, token))
 
     def notify(self, user: Record) -> None:
-        """Tell a user that the password was changed."""
-        if address := user[self._authentication.username]:
+        """Tell a user that the password or the address was changed.
+
+        :param user: The record with the address from before.
+        """
+        address = user[self._authentication.username]
+
+        if address and is_address(address):
             shown = self._authentication.get_user(user[self._users.id])
             self._send(Mail("changed", address, shown))
 

@@ -412,12 +412,8 @@ class AuthenticationService(Capabilities):
         :raises TooManyRequests: There were too many attempts for this user.
         """
         users, passwords = self.lookup, self.settings.passwords
+        self.count_login(username)
         user = users.find(username) or {}
-
-        # However the name is spelt, it is the same account.
-        spelt = unicodedata.normalize("NFKC", username).casefold().strip()
-        account = f"id {user[users.id]}" if user else f"name {spelt}"
-        count_account(self.as_service.path, account)
         hash: t.Any = user.get(users.password)
         is_valid = passwords.verify(password, hash)
 
@@ -432,6 +428,16 @@ class AuthenticationService(Capabilities):
         # Where `get` returns no hash, there is none to compare tokens with.
         has_hash = users.password in stored or users.password in users.credentials(id)
         return VerifiedUser(user, users.service, hash if has_hash else None)
+
+    def count_login(self, username: str) -> None:
+        """Count an attempt to log in, whether or not there is such a user.
+
+        :param username: The name as it was typed. However it is spelt, it is the same
+            account.
+        :raises TooManyRequests: There were too many attempts for this name.
+        """
+        name = unicodedata.normalize("NFKC", self.lookup.normalized(username))
+        count_account(self.as_service.path, f"name {name.casefold().strip()}")
 
     def hash_password(self, password: str) -> str:
         """Return the hash of a password, as the hook :func:`.hash_password` stores it.

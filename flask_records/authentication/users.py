@@ -27,9 +27,14 @@ of a mail, or quote parts of them, are left out.
 """
 
 ADDRESS: t.Final = re.compile(f"{ADDRESS_PART}+@{ADDRESS_PART}+")
-"""One address for mails, if it is printable."""
+"""The form of one address for mails."""
 
 GONE: t.Final = "The user of the token is gone."
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is one address for mails, and nothing else."""
+    return bool(ADDRESS.fullmatch(text)) and text.isprintable()
 
 
 class Users:

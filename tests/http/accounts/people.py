@@ -58,7 +58,7 @@ class Token(TokenMixin, Base):
     __tablename__ = "token"
 
 
-def make_records(store, mails, *, limiter=None, refresh=True):
+def make_records(store, mails, *, limiter=None, refresh=True, **users):
     """An extension with users whose logins are renewed."""
     records = FlaskRecords(app_errors=True, limiter=limiter)
     authentication = AuthenticationService(
@@ -67,9 +67,9 @@ def make_records(store, mails, *, limiter=None, refresh=True):
     records.add("authentication", authentication)
     options = {"hidden": ["password"], "readonly": ["isVerified"]}
     options["write_once"] = ["email"]
-    users = records.add(
-        "users", SQLAlchemyService(User, **options), public=["create"], allow=ANY_LOGIN
-    )
+    service = SQLAlchemyService(User, **options)
+    users = {"public": ["create"], "allow": ANY_LOGIN, **users}
+    users = records.add("users", service, **users)
     users.before("create", "update", "patch")(hash_password())
     staff = AuthenticationService(tokens=store, refresh=refresh, settings="STAFF")
     records.add("staff-login", staff)

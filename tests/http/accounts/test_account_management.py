@@ -11,6 +11,7 @@ import pytest
 from flask import Flask
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
+from pydantic import BaseModel, Field
 
 from flask_records import (
     AuthenticationService,
@@ -35,6 +36,7 @@ from tests.http.accounts.people import (
     register,
     renew,
     served,
+    settle,
     Token,
     User,
 )
@@ -126,7 +128,7 @@ def test_new_address_is_confirmed_before_it_is_used(client, ann, mails):
 
     login = {"strategy": "local", "email": "new@example.com", "password": PASSWORD}
     user = client.post("/authentication", json=login).json["user"]
-    assert (mails[-1].kind, mails[-1].address) == ("change", "new@example.com")
+    assert (mails[-2].kind, mails[-2].address) == ("change", "new@example.com")
     assert (before, user["email"]) == (email_of("ann"), "new@example.com")
     assert user["isVerified"]
 
@@ -323,8 +325,137 @@ def test_unique_address_is_told(client, ann):
     taken = 400, {"email": "Already taken."}
     assert check(email_of("nobody")) == (201, None)
     assert check(email_of("Ann")) == taken
-    assert check(email_of("ann"), ownId=ann) == (201, None)
+    assert check(email_of("ann"), ownId=ann) == taken
     assert check(email_of("ann"), meta={"noErrMsg": True}) == taken
+
+
+@in_sqlite
+def test_own_address_is_unique_for_the_caller_alone(client, ann, ben):
+    def check(name, id):
+        headers = bearer(log_in(client)["accessToken"])
+        value = {"email": email_of(name)}
+        return act(client, "checkUnique", value, headers, ownId=id).status_code
+
+    assert [check("ann", ann), check("ann", f"{ann}")] == [201, 201]
+    assert [check("ben", ben), check("ann", ben), check("ben", ann)] == [400] * 3
+
+
+NO_ADDRESSES = [
+    *("evil@evil.test,x@corp.example", "evil@evil.test;x@corp.example", "no address"),
+    *("evil@evil.test\r\nBcc: many@x.example", "a@x.example\x00b", "a@b@x.example"),
+    *("a b@x.example", "a@x.example\n", "<a@x.example>", '"a"@x.example', "a@", "@x"),
+    *("a@x.exam\u200bple", "a@x.example\u2028", "\u00a0a@x.example", "(x)a@x.example"),
+]
+
+
+@in_sqlite
+@pytest.mark.parametrize("address", NO_ADDRESSES, ids=ascii)
+def test_text_that_is_not_one_address_is_refused(client, ann, mails, address):
+    mails.clear()
+    headers = bearer(log_in(client)["accessToken"])
+    value = {"password": PASSWORD, "changes": {"email": address}}
+
+    answers = [
+        act(client, "identityChange", value, headers),
+        client.post("/users", json={"email": address, "password": PASSWORD}),
+        client.put(f"/users/{ann}", json={"email": address}, headers=headers),
+    ]
+
+    assert [each.status_code for each in answers] == [400] * 3
+    assert [[*each.json["errors"]] for each in answers[:2]] == [["email"]] * 2
+    assert mails == []
+
+
+@in_sqlite
+@pytest.mark.parametrize(
+    "address", ["o'neill+x@x.example", "jürgen@bücher.example", "a@localhost"]
+)
+def test_address_may_have_any_letters(client, ann, mails, address):
+    value = {"password": PASSWORD, "changes": {"email": address}}
+
+    act(client, "identityChange", value, bearer(log_in(client)["accessToken"]))
+
+    assert mails[-1].address == address
+
+
+@everywhere
+def test_no_mail_goes_to_what_is_not_an_address(app, client, records, mails):
+    """Users of before, or of a script."""
+    user = {"email": "a@x.example,b@x.example", "password": PASSWORD}
+
+    with app.app_context():
+        records["users"].create(dict(user))
+
+    act(client, "sendResetPwd", {"email": user["email"]})
+
+    assert mails == []
+
+
+class CompanyUser(BaseModel):
+    email: str = Field(pattern=r"@example\.com$")
+
+
+@in_sqlite
+@pytest.mark.parametrize("method", ["create", "patch"])
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [("ann@evil.test", "example"), ("a" * 100 + "@example.com", "100 characters")],
+)
+def test_schemas_are_asked_before_a_mail_is_sent(
+    store, mails, database_url, method, address, problem
+):
+    records = make_records(store, mails, schemas={method: CompanyUser})
+
+    with served(records, database_url) as app:
+        client = app.test_client()
+
+        with app.app_context():
+            ann = {"email": email_of("ann"), "password": PASSWORD}
+            records["users"].create(ann)
+
+        settle()
+        mails.clear()
+        value = {"password": PASSWORD, "changes": {"email": address}}
+        headers = bearer(log_in(client)["accessToken"])
+        response = act(client, "identityChange", value, headers)
+
+    assert (response.status_code, mails) == (400, [])
+    assert problem in response.json["errors"]["email"]
+
+
+@everywhere
+def test_old_address_hears_of_a_new_one(client, ann, mails):
+    use_verify(client, change_token(client, mails))
+
+    mail = mails[-1]
+    assert (mail.kind, mail.address, mail.token) == ("changed", email_of("ann"), None)
+    assert mail.user["email"] == "new@example.com"
+
+
+@everywhere
+def test_invited_user_sets_a_password_and_confirms_the_address(
+    app, client, records, mails
+):
+    with app.app_context():
+        records["users"].create({"email": email_of("ann"), "password": None})
+
+    settle()
+    value = {"token": mails[-1].token, "password": PASSWORD}
+    responses = [act(client, "verifySignupSetPasswordLong", value) for _ in range(2)]
+
+    assert [each.status_code for each in responses] == [201, 400]
+    assert user_of(client)["isVerified"]
+
+
+@everywhere
+def test_token_for_a_new_address_sets_no_password(client, ann, mails):
+    token = change_token(client, mails)
+    value = {"token": token, "password": NEW}
+
+    response = act(client, "verifySignupSetPasswordLong", value)
+
+    assert response.json == INVALID
+    assert use_verify(client, token).status_code == 201
 
 
 @in_sqlite
