@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import typing as t
+from pathlib import Path
 from urllib.parse import urlencode
 
 import click
 from sqlalchemy.exc import SQLAlchemyError
 
+from .start.project import DATABASES, Project
+
 NO_PACKAGE = """\
 Install 'flask-record-services[asgi]' and the driver of the database, such as \
 'psycopg[binary]' or 'pymysql'.\
 """
+
+QUESTIONS: t.Final[dict[str, tuple[str, t.Any, t.Any]]] = {
+    "database": ("Database", "sqlite", click.Choice([*DATABASES])),
+    "realtime": ("Events for browsers, in real time", True, bool),
+    "accounts": ("Mails about addresses and forgotten passwords", True, bool),
+}
+"""What is asked, the default, and the type, by the names of options."""
 
 
 @click.group()
@@ -49,6 +60,33 @@ def serve(url: str, write: bool, tables: str, token: str | None, port: int) -> N
     end = f"?{urlencode({'token': token})}" if token else ""
     click.echo(f"Explorer, calls and documents at http://127.0.0.1:{port}/{end}")
     LocalServer(realtime.asgi(app), port, token).run()
+
+
+@main.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Ask nothing: take the defaults.")
+@click.option("--database", type=click.Choice([*DATABASES]))
+@click.option("--realtime/--no-realtime", default=None, help="Events for browsers.")
+@click.option("--accounts/--no-accounts", default=None, help="Mails about accounts.")
+@click.option("--from", "url", help="A database to write the models of.")
+def new(name: str, yes: bool, url: str | None, **given: t.Any) -> None:
+    """Write a new application into a folder NAME, and ask what it is to have."""
+    for option, (question, default, type_) in QUESTIONS.items():
+        # The URL tells the kind of its database.
+        is_known = yes or (url is not None and option == "database")
+
+        if given[option] is None:
+            answer = (
+                default if is_known else click.prompt(question, default, type=type_)
+            )
+            given[option] = answer
+
+    try:
+        Project(name, url=url, **given).write(Path())
+    except (SQLAlchemyError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
+
+    click.echo(f"The application is in {name}. Its README.md has the commands.")
 
 
 if __name__ == "__main__":

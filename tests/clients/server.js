@@ -111,7 +111,7 @@ export async function startProvider (...users) {
   }
 }
 
-async function answers (url, server) {
+export async function answers (url, server) {
   for (let tries = 0; tries < 300; tries++) {
     if (server.exitCode !== null) throw new Error('The server has stopped.')
 

@@ -1,0 +1,153 @@
+"""A new application, written into a folder."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+import secrets
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+import sqlalchemy as sa
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+TEMPLATES: t.Final = Path(__file__).parent / "templates"
+"""The files of an application. Those without text are left out."""
+
+DATABASES: t.Final = {
+    "sqlite": "sqlite:///{}.db",
+    "postgresql": "postgresql+psycopg://{0}@127.0.0.1/{0}",
+    "mariadb": "mariadb+pymysql://{0}@127.0.0.1/{0}",
+}
+"""The URLs of new databases, by their kinds."""
+
+NOT_NEW: t.Final = """\
+'{}' can't be the name of a package: it is made of lower-case letters, digits and '_', \
+and Python, the application or the folder has nothing of this name.\
+"""
+
+SECRET_FILES: t.Final = (".env", "config.py")
+"""The names of the files with secrets."""
+
+NO_MODELS: t.Final = "The package 'sqlacodegen', which has to be installed, says: "
+
+OWN_TABLES: t.Final = {"user_account", "token"}
+"""The tables of users and their tokens."""
+
+
+class Project(t.NamedTuple):
+    """The choices for a new application."""
+
+    name: str
+    """The name of its folder, and of the package there."""
+
+    database: str = "sqlite"
+    """The kind of its database: a key of ``DATABASES``."""
+
+    realtime: bool = True
+    """``True`` for events over Socket.IO."""
+
+    accounts: bool = True
+    """``True`` for mails that confirm addresses and set forgotten passwords."""
+
+    url: str | None = None
+    """The URL of an existing database that it serves, or the path of a SQLite file."""
+
+    def write(self, parent: Path) -> None:
+        """Write the files into a new folder.
+
+        :param parent: The folder in which it is made.
+        :raises ValueError: The name or the database is not fit for it.
+        """
+        name, folder = self.name, parent / self.name
+        taken = {"instance", "migrations", "tests", "wsgi", *sys.stdlib_module_names}
+        is_taken = keyword.iskeyword(name) or name in taken or name.startswith("flask")
+
+        if is_taken or folder.exists() or not re.fullmatch("[a-z][a-z0-9_]{,29}", name):
+            raise ValueError(NOT_NEW.format(name))
+
+        url = DATABASES[self.database].format(name)
+        source = ""
+
+        if self.url is not None:
+            url = _absolute(self.url)
+            source = _models(url)
+            is_maria = sa.make_url(url).get_backend_name() in ("mysql", "mariadb")
+            self = self._replace(database="mariadb" if is_maria else "postgresql")
+
+        environment = Environment(
+            loader=FileSystemLoader(TEMPLATES),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+        values = {
+            **self._asdict(),
+            "url": url,
+            "source": source,
+            "tables": _tables(source),
+            "server": "-k asgi wsgi:asgi" if self.realtime else "wsgi:app",
+            "secret": secrets.token_hex,
+        }
+
+        for template in environment.list_templates():
+            text = environment.get_template(template).render(values)
+            path = folder / template.replace("NAME", name).removesuffix(".jinja")
+
+            if text.strip():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch(mode=0o600 if path.name in SECRET_FILES else 0o666)
+                path.write_text(text)
+
+
+def _absolute(url: str) -> str:
+    """Return the URL of a database, as it is in every folder."""
+    parsed = sa.make_url(url if "://" in url else f"sqlite:///{url}")
+
+    if parsed.get_backend_name() == "sqlite":
+        parsed = parsed.set(database=str(Path(parsed.database or "").resolve()))
+
+    return parsed.render_as_string(hide_password=False)
+
+
+def _models(url: str) -> str:
+    """Return the module of the models of a database, as sqlacodegen writes it.
+
+    :raises ValueError: It is not installed, or it can't read the database.
+    """
+    command = [sys.executable, "-m", "sqlacodegen", url]
+    done = subprocess.run(command, capture_output=True, text=True)
+
+    if done.returncode:
+        raise ValueError(
+            f"sqlacodegen, which has to be installed: {done.stderr[-300:]}"
+        )
+
+    return done.stdout
+
+
+def _tables(source: str) -> list[dict[str, str]]:
+    """Return the model of each table in a module, and the path of its service.
+
+    :raises ValueError: The table of users or of tokens is there.
+    """
+    tables = {
+        ast.literal_eval(statement.value): model.name
+        for model in ast.walk(ast.parse(source))
+        if isinstance(model, ast.ClassDef)
+        for statement in model.body
+        if isinstance(statement, ast.Assign)
+        and ast.unparse(statement.targets[0]) == "__tablename__"
+    }
+
+    if taken := OWN_TABLES.intersection(tables):
+        raise ValueError(f"The database has a table '{min(taken)}' already.")
+
+    return [
+        {"model": tables[name], "path": re.sub(r"[^\w.-]", "-", name)}
+        for name in sorted(tables)
+    ]
