@@ -63,6 +63,12 @@ class CallState:
     other objects are in the query of the params.
     """
 
+    is_limited: bool = False
+    """``True`` if rules limit the records that the call reaches."""
+
+    is_loaded: bool = False
+    """``True`` once a hook has loaded the records that the call reaches."""
+
     client_fields: Collection[str] = ()
     """The names in the data that came from a client, before any hook changed it."""
 
@@ -171,6 +177,18 @@ class HookContext:
     """The error of a call that failed. An error hook may replace it, or set it to
     ``None`` and set a result.
     """
+
+    def load(self) -> t.Any:
+        """Return the record of the call as its caller may reach it, by ``readable``,
+        ``allow`` and the query; the records or the page for a call without an
+        identifier. Nobody else writes those of a writing call until the commit. A
+        before hook that answers for the method in :attr:`result` calls it first.
+
+        :raises NotFound: The caller does not reach such a record.
+        :raises MethodNotAllowed: The service does not allow to write many records.
+        :raises RuntimeError: The call is a create, or of a custom method.
+        """
+        return self.service.load_for(self)
 
     @property
     def bodies(self) -> list[dict[str, t.Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 
@@ -24,6 +25,11 @@ if t.TYPE_CHECKING:
     from .events import EventSender
     from .service import Service
     from .validation import MethodSchemas
+
+ANSWERED: t.Final = """\
+The hook '{hook}' answers for '{method}' of '{path}', whose rules limit the caller. \
+Call context.load() in it: the record as the caller may reach it, or a 404.\
+"""
 
 REPLACES_MANY = "You can not replace multiple instances. Did you mean 'patch'?"
 
@@ -86,6 +92,33 @@ class Pipeline:
 
         self._cut(context)
 
+    def load(self, context: HookContext) -> t.Any:
+        """Return the record of a call as its caller may reach it, or its records."""
+        service, method, id = self._service, context.method, context.id
+        capabilities = service.capabilities
+
+        if method not in METHODS or method == "create":
+            raise RuntimeError(f"A '{method}' has no record to load.")
+
+        is_written, params = method not in READS, context.params
+        is_many = is_written and id is None
+        state = replace(params._state, is_whole=True)
+        own = replace(params, lock=is_written, _state=state)
+
+        if is_many:
+            capabilities.check_multi(method, own)
+            own.paginate = False
+
+        target: t.Any = service.target
+        result = target.find(own) if id is None else target.get(id, own)
+        result = self._as_records(context, result)
+
+        if is_many:
+            capabilities.check_multi(method, own, len(result))
+
+        params._state.is_loaded = True
+        return private(service, result)
+
     def _run(self, context: HookContext) -> None:
         method, service = context.method, self._service
         self._check(context)
@@ -124,7 +157,8 @@ class Pipeline:
         if is_missing:
             context.result = self._call_method(context, schemas)
 
-        service.rules.check_written(context, conditions)
+        if conditions:
+            service.rules.check_written(context, conditions)
 
         for hook in after:
             call(hook, method, context)
@@ -190,15 +224,17 @@ class Pipeline:
             begin()
 
         conditions = self._service.rules.limit(context) if is_client else ()
+        # A hook may set other params.
+        state = context.params._state
 
         for hook in slow:
-            call(hook, method, context)
+            _run_before_hook(hook, context, state)
 
         if slow:
             begin()
 
         for hook in hooks[len(slow) :]:
-            call(hook, method, context)
+            _run_before_hook(hook, context, state)
 
         return conditions
 
@@ -268,3 +304,20 @@ class Pipeline:
             return result
 
         return records_of(result, f"The result of '{context.path}.{context.method}'")
+
+
+def _run_before_hook(
+    hook: Callable[..., t.Any], context: HookContext, state: CallState
+) -> None:
+    """Run a before hook.
+
+    :raises RuntimeError: It answers for the method of a call that rules limit, and has
+        not asked them.
+    """
+    method = context.method
+    call(hook, method, context)
+
+    if context.result is not NO_RESULT and state.is_limited and not state.is_loaded:
+        name = getattr(hook, "__qualname__", repr(hook))
+        place = {"method": method, "path": context.path}
+        raise RuntimeError(ANSWERED.format(hook=name, **place))

@@ -222,6 +222,7 @@ class AccessRules:
             raise Forbidden(f"You may not see records of '{context.path}'.")
 
         conditions = [each for each in (readable, allowed) if each]
+        context.params._state.is_limited = bool(conditions)
 
         for condition in conditions:
             restrict(context.params, condition)

@@ -176,6 +176,13 @@ class Service(Methods, CallSignals):
 
         return params
 
+    def load_for(self, context: HookContext) -> t.Any:
+        """Return the record of a call, or its records: see :meth:`.HookContext.load`.
+
+        :param context: A call of this service.
+        """
+        return self._pipeline.load(context)
+
     def emit(self, event: str, record: t.Any) -> None:
         """Send an event once the call in progress has been committed, or at once.
 

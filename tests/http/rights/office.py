@@ -116,8 +116,12 @@ class Office:
         own = {"people": {"allow": dict.fromkeys(WRITES, {"id": FromUser("id")})}}
 
         for path, model in MODELS.items():
-            of_model = {**hidden.get(path, {}), **(options or {}).get(path, {})}
-            service = SQLAlchemyService(model, multi=True, **of_model)
+            of_model = {
+                "multi": True,
+                **hidden.get(path, {}),
+                **(options or {}).get(path, {}),
+            }
+            service = SQLAlchemyService(model, **of_model)
             of_path = {**own.get(path, {}), **(rules or {}).get(path, {})}
             self.records.add(path, service, **of_path)
 
