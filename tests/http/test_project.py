@@ -156,8 +156,8 @@ def test_questions_have_defaults(invoke):
     assert (asked.exit_code, taken.exit_code) == (0, 0)
     assert asked.output.count("[") == 3
     assert "[" not in taken.output
-    names = [name.replace("asked", "taken") for name in files_of(Path("asked"))]
-    assert names == files_of(Path("taken"))
+    names = {name.replace("asked", "taken") for name in files_of(Path("asked"))}
+    assert names == {*files_of(Path("taken"))}
 
 
 def test_answers_and_options_choose(invoke):
