@@ -118,6 +118,7 @@ def create_app():
             "message_queue": os.environ.get("REDIS_URL") or None,
             "channel": os.environ.get("CHANNEL", "tests"),
             "calls_per_second": 100_000,
+            "stream": "sse",
             "legacy_clients": True,
             "max_connections": 2000,
             "max_connections_per_address": 2000,

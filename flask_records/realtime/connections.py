@@ -27,7 +27,7 @@ class Reason(t.NamedTuple):
     code: int
     """The code of WebSockets."""
 
-    text: str
+    reason: str
     """The reason in words, 123 bytes at most."""
 
 
@@ -120,7 +120,7 @@ class Connection:
     """A client that stays connected, with its login and its channels."""
 
     id: str
-    """The id of the session of Socket.IO."""
+    """The id, as clients of Socket.IO know it."""
 
     headers: Headers = field(repr=False)
     """The headers of the first request."""
@@ -169,10 +169,7 @@ class Connection:
         """The channel of all connections of the user: the path of the user's record,
         such as ``users/7``. ``None`` for a login without a user.
         """
-        if self.login.user_id is None:
-            return None
-
-        return f"{self.login.authenticator.users_path}/{self.login.user_id}"
+        return user_channel_of(self.login)
 
     @property
     def is_logged_in(self) -> bool:
@@ -223,6 +220,14 @@ class Connection:
         self._allowance = min(self._allowance + gained, BURST * rate) - 1
         self._counted = now
         return max(0, -self._allowance / rate)
+
+
+def user_channel_of(login: Params) -> str | None:
+    """Return the channel of all connections of a login's user, if there is one."""
+    if login.user_id is None:
+        return None
+
+    return f"{login.authenticator.users_path}/{login.user_id}"
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,12 @@ from ..authentication import AuthenticationService
 from ..database.transaction import Transaction
 from ..errors import BadRequest
 from ..http.formatter import forbid_sniffing
+from ..http.routes import routes_of
 from ..signals import OrderedSignal
 from .connections import Channel
 from .messages import ANONYMOUS, AUTHENTICATED
 from .server import Server
-from .settings import Settings
+from .settings import Settings, stream_path_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -213,6 +214,11 @@ def _add_routes(app: Flask, settings: Settings) -> None:
     options: t.Any = {"methods": ["GET", "POST"], "strict_slashes": False}
     app.add_url_rule(f"{path}<name>", "records_realtime.script", script)
     app.add_url_rule(path, "records_realtime.socket", socket, **options)
+
+    if stream_path := stream_path_of(app, settings):
+        app.add_url_rule(stream_path, "records_realtime.stream", socket, **options)
+        # The ASGI server would answer for a service of this path.
+        routes_of(app).check(app)
 
 
 def _as_anonymous(event: str, connection: Connection) -> None:

@@ -209,8 +209,7 @@ class Logins:
         self._set(connection, login)
 
         if refusal is not None and had_login:
-            data = {"message": str(refusal)}
-            self._server.transport.send_event("", LOGGED_OUT, data, [connection])
+            self._server.transport.log_out(connection, str(refusal))
 
     def _set(self, connection: Connection, params: Params) -> None:
         previous = connection.login

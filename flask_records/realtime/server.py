@@ -26,6 +26,7 @@ if t.TYPE_CHECKING:
     from werkzeug.datastructures import Headers
 
     from ..extension import FlaskRecords
+    from ..service.context import Params
     from ..service.events import Event
     from ..typing import Record
     from .connections import Reason
@@ -70,6 +71,9 @@ class Transport(t.Protocol):
 
         :param path: The path of its service. None for an event of the connection.
         """
+
+    def log_out(self, connection: Connection, reason: str) -> None:
+        """Tell a client that its login is over."""
 
     def hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
         """Close connections. Their clients connect again."""
@@ -119,16 +123,24 @@ class Server:
         """``True`` if there are connections, or other workers may have some."""
         return bool(self.connections or self.settings.message_queue)
 
-    def connect(self, id: str, headers: Headers, accept: Callable[[], None]) -> None:
+    def connect(
+        self,
+        id: str,
+        headers: Headers,
+        accept: Callable[[], None],
+        check: Callable[[Params], None] = lambda login: None,
+    ) -> None:
         """Add a connection, and log it in if its headers have credentials.
 
         :param id: The id that its transport knows it by.
         :param accept: Tells the client that it is connected, which loads its data then.
+        :param check: Raises an error for a login that may not connect.
         :raises Exception: The credentials are wrong, or can't be checked.
         """
         calls_per_second = self.settings.calls_per_second
         connection = Connection(id, headers, calls_per_second, self.connections)
         login = self.logins.admit(connection)
+        check(login)
         self._begin_to_follow()
         self.logins.tell("connect", connection)
         self.connections.add(connection)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..http.cors import CorsSettings
 from ..http.origins import ORIGINS, parse_origins
+from ..http.routes import join_prefixes, placeholders_of, routes_of
 from ..settings import Check, COUNT, FLAG, read_settings, TEXT
 
 if t.TYPE_CHECKING:
@@ -66,7 +67,12 @@ class Settings:
     """Accept clients of Socket.IO 2, with which FeathersJS 4 was used."""
 
     path: str = "socket.io"
-    """The path of the URL that clients connect to."""
+    """The path of the URL that clients of Socket.IO connect to."""
+
+    stream: str | None = None
+    """The path of the stream of events over plain HTTP, after the prefix of services,
+    such as ``sse``. There is none by default.
+    """
 
     @classmethod
     def of(cls, app: Flask) -> Settings:
@@ -98,15 +104,44 @@ class Settings:
         return self.max_connections_per_user or max(20, self.max_connections // 10)
 
     @property
+    def stream_name(self) -> str:
+        """The path of the stream, by which clients know its own events."""
+        return (self.stream or "").strip("/")
+
+    @property
     def url_path(self) -> str:
         """The path that clients connect to, with slashes around it."""
         return f"/{self.path.strip('/')}/"
+
+
+def stream_path_of(app: Flask, settings: Settings) -> str | None:
+    """Return the path of the URL of the stream, with slashes around it. ``None`` if
+    there is no stream.
+
+    :raises RuntimeError: The URLs of services have placeholders before their paths.
+    """
+    prefix = routes_of(app).mount.url_prefix
+
+    if settings.stream is None:
+        return None
+
+    if placeholders_of(prefix):
+        raise RuntimeError(
+            f"{SETTING}['stream'] needs a prefix of services without placeholders, not"
+            f" '{prefix}'."
+        )
+
+    return f"{join_prefixes(prefix, settings.stream)}/"
 
 
 def _are_transports(value: t.Any) -> bool:
     is_list = isinstance(value, (list, tuple)) and bool(value)
     return is_list and all(name in ("polling", "websocket") for name in value)
 
+
+PATH: t.Final = Check(
+    lambda value: isinstance(value, str) and bool(value.strip("/")), "a path"
+)
 
 CHECKS: t.Final[Mapping[str, Check]] = {
     # The URL of Redis may have a password.
@@ -123,8 +158,7 @@ CHECKS: t.Final[Mapping[str, Check]] = {
         _are_transports, "a list of 'polling' and 'websocket'"
     ).or_none(),
     "legacy_clients": FLAG,
-    "path": Check(
-        lambda value: isinstance(value, str) and bool(value.strip("/")), "a path"
-    ),
+    "path": PATH,
+    "stream": PATH.or_none(),
 }
 """The checks of the settings."""

@@ -11,6 +11,7 @@ from flask import request
 from ..http.formatter import dumps
 from ..http.test_client import error_of
 from .calls import answer_json
+from .logins import LOGGED_OUT
 from .server import DISCONNECTED
 
 if t.TYPE_CHECKING:
@@ -42,6 +43,10 @@ class MemoryTransport:
 
         for client in self._clients_of(connections):
             client.receive(name, text)
+
+    def log_out(self, connection: Connection, reason: str) -> None:
+        """Tell a client that its login is over."""
+        self.send_event("", LOGGED_OUT, {"message": reason}, [connection])
 
     def hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
         """Close connections."""

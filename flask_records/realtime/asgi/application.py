@@ -9,7 +9,9 @@ import typing as t
 from operator import attrgetter
 from urllib.parse import parse_qs
 
+from ...errors import Forbidden, Unavailable
 from ..connections import BURST
+from ..settings import stream_path_of
 from .admission import INVALID_SESSION, Refusal, refuse, respond
 from .environ import paths_of
 from .protocol import (
@@ -24,6 +26,7 @@ from .protocol import (
 )
 from .senders import PollQueue, sender_for, ServerSender
 from .session import JOIN_TIMEOUT, LARGE, Session
+from .stream import answer, Stream
 from .worker import Worker
 from .wsgi_requests import read_body, Requests, TOO_LARGE
 
@@ -70,6 +73,7 @@ class Application:
         """Holds the connections."""
         self._admission = self.worker.admission
         self._settings = server.settings
+        self._stream_path = stream_path_of(server.app, server.settings)
         self._requests = Requests(self.worker, threads)
         self._is_used = False
 
@@ -84,7 +88,8 @@ class Application:
             await self._live(receive, send)
             return
 
-        is_ours = self._is_ours(scope)
+        path = f"{paths_of(scope)[1].rstrip('/')}/"
+        is_ours = path == self._settings.url_path
 
         if scope["type"] == "websocket":
             await receive()
@@ -95,12 +100,10 @@ class Application:
                 await refuse(scope, send, NO_SOCKET)
         elif is_ours:
             await self._serve_polling(scope, receive, send)
+        elif path == self._stream_path and scope["method"] in ("GET", "OPTIONS"):
+            await self._serve_stream(scope, receive, send)
         else:
             await self._requests(scope, receive, send)
-
-    def _is_ours(self, scope: Scope) -> bool:
-        path = paths_of(scope)[1]
-        return f"{path.rstrip('/')}/" == self._settings.url_path
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -200,6 +203,28 @@ class Application:
         session = Session(self.worker, PROTOCOLS[query["EIO"]], environ, slot, sender)
         session.begin(self._welcome(may_upgrade=isinstance(sender, PollQueue)))
         return session
+
+    # Streams
+
+    async def _serve_stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a client that gets events over HTTP, until it leaves."""
+        admission = self._admission
+        environ = admission.environ(scope)
+        refusal = admission.check_origin(environ)
+        headers = () if refusal else _cors_headers(environ, scope["method"])
+
+        if refusal is None and scope["method"] == "OPTIONS":
+            await respond(send, b"OK", headers)
+            return
+
+        slot = refusal or admission.admit(environ)
+
+        if isinstance(slot, Refusal):
+            kind = Unavailable if slot.status == 503 else Forbidden
+            await answer(send, kind(slot.text), (*headers, *slot.headers))
+        else:
+            stream = Stream(self.worker, environ, slot, scope, send, headers)
+            await stream.serve(receive)
 
     # Polling
 

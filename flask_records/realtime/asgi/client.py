@@ -20,6 +20,7 @@ if t.TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
     from ...errors import RecordsError
+    from ...service.context import Params
     from .admission import Slot
     from .protocol import ClientEvent
     from .worker import Worker
@@ -82,6 +83,13 @@ class Client(ABC):
         """
 
     @abstractmethod
+    def log_out(self, event: ClientEvent) -> None:
+        """Tell the client that its login is over.
+
+        :param event: Tells the reason.
+        """
+
+    @abstractmethod
     def end(self, reason: Reason | None = None) -> None:
         """Hang up, so that the client connects again. Nothing happens if it is done.
 
@@ -94,7 +102,14 @@ class Client(ABC):
 
     @abstractmethod
     def _refuse(self, id: str, error: RecordsError) -> None:
-        """Tell the client that it is not connected."""
+        """Tell the client that it is not connected. This runs in a thread."""
+
+    @abstractmethod
+    def _check_login(self, login: Params) -> None:
+        """Refuse a client that may not connect with a login. This runs in a thread.
+
+        :raises RecordsError: The client may not.
+        """
 
     def end_after_calls(self, reason: Reason) -> None:
         """Hang up once the calls that have come are answered.
@@ -186,14 +201,13 @@ class Client(ABC):
 
     def _admit(self, id: str) -> None:
         """Connect the client, or refuse it."""
-        post = self._worker.post
+        accept = partial(self._worker.post, self._accept, id)
 
         try:
-            self._server.connect(id, request.headers, partial(post, self._accept, id))
+            self._server.connect(id, request.headers, accept, self._check_login)
         except Exception as error:
             failure = "A client can't connect."
-            visible = self._server.records.errors.report(error, failure)
-            post(self._refuse, id, visible)
+            self._refuse(id, self._server.records.errors.report(error, failure))
 
     def _check_user(self) -> None:
         """End the connection if its user has too many."""

@@ -12,7 +12,7 @@ from ...http.formatter import dumps
 from ..calls import RESERVED
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 NAMESPACE: t.Final = "/"
 """The namespace in which clients call services."""
@@ -71,16 +71,34 @@ def text_frame(payload: bytes) -> bytes:
     return struct.pack("!BBQ", 0x81, 127, size) + payload
 
 
+def chunk(payload: bytes) -> bytes:
+    """Return a part of a response of HTTP/1.1 whose length is not known."""
+    return b"%x\r\n%b\r\n" % (len(payload), payload)
+
+
 class Packet:
-    """The text of a packet, and its WebSocket frame."""
+    """The text of a packet, and its WebSocket frame.
+
+    :param frame: Makes the frame, or what is in the place of one.
+    """
 
     __slots__ = ("frame", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, frame: Callable[[bytes], bytes] = text_frame) -> None:
         self.text = text
         """The packet as text."""
-        self.frame = text_frame(text.encode())
+        self.frame = frame(text.encode())
         """The packet as a frame, which all connections share."""
+
+
+class Part:
+    """A part of a stream over HTTP."""
+
+    def __init__(self, text: str) -> None:
+        self.plain = Packet(text, bytes)
+        """The part as it is."""
+        self.chunk = Packet(text, chunk)
+        """The part as HTTP/1.1 has it."""
 
 
 OPEN: t.Final = "0"
@@ -108,15 +126,26 @@ class ClientEvent:
     """
 
     def __init__(self, path: str, name: str, record: t.Any) -> None:
+        self.name = name
+        """The name of the event."""
+        self.record = record
+        """Its record."""
         self._path = path
-        self._name = name
         self._json = dumps(record).decode()
 
     @cached_property
     def packet(self) -> Packet:
         """The packet of Socket.IO."""
-        name = dumps(f"{self._path} {self._name}".lstrip()).decode()
+        name = _text(f"{self._path} {self.name}".lstrip())
         return Packet(f"{CALL}[{name},{self._json}]")
+
+    @cached_property
+    def part(self) -> Part:
+        """The event of a stream."""
+        event, path = _text(self.name), _text(self._path)
+        # The client of version 6 reads one line.
+        json = f'{{"event":{event},"data":{self._json},"path":{path}}}'
+        return Part(f"data: {json}\n\n")
 
 
 def answered(number: int, arguments: bytes) -> Packet:
@@ -296,6 +325,11 @@ def decode(
 def size(text: str) -> int:
     """Return the number of bytes of a text."""
     return len(text) if text.isascii() else len(text.encode())
+
+
+def _text(value: str) -> str:
+    """Return a text as JSON."""
+    return dumps(value).decode()
 
 
 def loads(text: str) -> t.Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 import typing as t
 from abc import ABC, abstractmethod
 from contextlib import suppress
@@ -10,11 +12,27 @@ from contextlib import suppress
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .admission import Send
+    from .admission import Receive, Send
     from .protocol import Packet
+
+    Message: t.TypeAlias = dict[str, t.Any]
+    Scope: t.TypeAlias = Mapping[str, t.Any]
 
 LINGER: t.Final = 5
 """The seconds that a client has to read the reason for closing."""
+
+RESET: t.Final = struct.pack("ii", 1, 0)
+"""Lets the end of a connection be a reset."""
+
+
+def text_message(packet: Packet) -> Message:
+    """Return the message of a WebSocket with a packet."""
+    return {"type": "websocket.send", "text": packet.text}
+
+
+def body_message(packet: Packet) -> Message:
+    """Return the message of a part of a response."""
+    return {"type": "http.response.body", "body": packet.frame, "more_body": True}
 
 
 class Sender(ABC):
@@ -43,8 +61,8 @@ class Sender(ABC):
         return True
 
     @abstractmethod
-    def close(self, code: int, reason: str) -> None:
-        """Tell the client the reason for closing, and hang up."""
+    def close(self, message: Message) -> None:
+        """Send a last message, and hang up."""
 
     @abstractmethod
     def hang_up(self) -> None:
@@ -83,11 +101,11 @@ class SocketSender(Sender):
 
         return True
 
-    def close(self, code: int, reason: str) -> None:
-        """Tell the client the reason for closing, and hang up."""
+    def close(self, message: Message) -> None:
+        """Send a last message, and hang up."""
         # Some servers wait for the client's answer, with a time limit of the task.
         loop = asyncio.get_running_loop()
-        self._closing = loop.create_task(self._tell(code, reason))
+        self._closing = loop.create_task(self._tell(message))
         loop.call_later(LINGER, self.hang_up)
 
     def hang_up(self) -> None:
@@ -98,29 +116,72 @@ class SocketSender(Sender):
         if not self._transport.is_closing():
             self._transport.write(packet.frame)
 
-    async def _tell(self, code: int, reason: str) -> None:
+    async def _tell(self, message: Message) -> None:
         # The client may have gone, and uvloop raises if the server writes then.
         if not self._transport.is_closing():
             with suppress(OSError):
-                await self._send(_closing(code, reason))
+                await self._send(message)
+
+
+class ResponseSender(SocketSender):
+    """Writes the parts of a response to the socket of the server.
+
+    :param end: Ends the task that serves the client.
+    :param is_chunked: ``False`` if the response ends with its connection.
+    """
+
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        send: Send,
+        end: Callable[[], object],
+        is_chunked: bool,
+    ) -> None:
+        super().__init__(transport, send)
+        self._end = end
+        self._is_chunked = is_chunked
+
+    def close(self, message: Message) -> None:
+        """Send a last message. The connection stays for other requests."""
+        self._last = message
+        self._end()
+
+    def hang_up(self) -> None:
+        """Break the connection, so that the response is not taken for a whole one."""
+        if not self._is_chunked and not self._transport.is_closing():
+            own = self._transport.get_extra_info("socket")
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+
+        super().hang_up()
+
+    async def finish(self) -> None:
+        """Send the last message."""
+        await self._tell(self._last)
 
 
 class ServerSender(Sender):
-    """Sends texts by a server that shows no socket, in a task.
+    """Sends packets by a server that shows no socket, in a task.
 
     :param end: Ends the task that serves the client.
+    :param form: Makes the message of a packet.
     """
 
-    def __init__(self, send: Send, end: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        send: Send,
+        end: Callable[[], object],
+        form: Callable[[Packet], Message] = text_message,
+    ) -> None:
         self._send = send
         self._end = end
+        self._form = form
         self._packets: asyncio.Queue[Packet | dict[str, t.Any]] = asyncio.Queue()
         self._task = asyncio.get_running_loop().create_task(self._send_all())
 
-    def close(self, code: int, reason: str) -> None:
-        """Tell the client the reason for closing, and hang up."""
-        self._packets.put_nowait(_closing(code, reason))
-        asyncio.get_running_loop().call_later(LINGER, self._task.cancel)
+    def close(self, message: Message) -> None:
+        """Send a last message, and hang up."""
+        self._packets.put_nowait(message)
+        asyncio.get_running_loop().call_later(LINGER, self.hang_up)
 
     def hang_up(self) -> None:
         """Close the connection at once."""
@@ -128,7 +189,7 @@ class ServerSender(Sender):
         self._end()
 
     async def finish(self) -> None:
-        """Wait until the client is told the reason for closing."""
+        """Wait until the last message is sent."""
         await asyncio.wait([self._task])
 
     def _put(self, packet: Packet) -> None:
@@ -139,7 +200,7 @@ class ServerSender(Sender):
         # The client may have gone.
         with suppress(OSError):
             while not isinstance(packet := await self._packets.get(), dict):
-                await self._send({"type": "websocket.send", "text": packet.text})
+                await self._send(self._form(packet))
                 self.unsent -= len(packet.frame)
 
             # granian sends it once nothing is received any more.
@@ -166,7 +227,7 @@ class PollQueue(Sender):
         """``True`` while a request of the client waits for packets."""
         return self._news is not None
 
-    def close(self, code: int, reason: str) -> None:
+    def close(self, message: Message) -> None:
         """Let the client know that the session has ended."""
         self.hang_up()
 
@@ -206,9 +267,7 @@ class PollQueue(Sender):
             self._news.set_result(None)
 
 
-def sender_for(
-    scope: Mapping[str, t.Any], send: Send, end: Callable[[], object]
-) -> Sender:
+def sender_for(scope: Scope, send: Send, end: Callable[[], object]) -> Sender:
     """Return the sender of a WebSocket that is open.
 
     A server that passes a method of its protocol shows the socket. This saves half of
@@ -217,17 +276,37 @@ def sender_for(
 
     :param end: Ends the task that serves the client.
     """
-    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    transport = _transport_of(scope, getattr(send, "__self__", None))
+    return (
+        ServerSender(send, end) if transport is None else SocketSender(transport, send)
+    )
+
+
+def socket_of(scope: Scope, receive: Receive) -> tuple[asyncio.Transport | None, bool]:
+    """Return the transport of a response that has begun, if the server shows it, and
+    whether its parts are chunks.
+    """
+    # gunicorn passes a method of a reader, which has the protocol.
+    owner = getattr(receive, "__self__", None)
+    protocol = getattr(owner, "protocol", owner)
+
+    # Its protocol of uWSGI has parts without a frame.
+    if getattr(protocol, "_uses_uwsgi", False):
+        return None, False
+
+    # uvicorn with httptools sends chunks to clients of HTTP/1.0, too.
+    is_chunked = getattr(owner, "chunked_encoding", scope.get("http_version") == "1.1")
+    return _transport_of(scope, protocol), bool(is_chunked)
+
+
+def _transport_of(scope: Scope, owner: t.Any) -> asyncio.Transport | None:
+    transport = getattr(owner, "transport", None)
+    names = ("abort", "get_write_buffer_size", "is_closing", "write")
 
     # A connection of HTTP/2 carries other streams as well.
-    if scope.get("http_version") == "1.1" and all(
-        hasattr(transport, name)
-        for name in ("abort", "get_write_buffer_size", "is_closing", "write")
+    if scope.get("http_version") in ("1.0", "1.1") and all(
+        hasattr(transport, name) for name in names
     ):
-        return SocketSender(t.cast(asyncio.Transport, transport), send)
+        return t.cast("asyncio.Transport", transport)
 
-    return ServerSender(send, end)
-
-
-def _closing(code: int, reason: str) -> dict[str, t.Any]:
-    return {"type": "websocket.close", "code": code, "reason": reason}
+    return None

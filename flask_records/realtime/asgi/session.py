@@ -22,6 +22,7 @@ if t.TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
     from ...errors import RecordsError
+    from ...service.context import Params
     from ...typing import Record
     from ..connections import Connection
     from .admission import Slot
@@ -194,6 +195,10 @@ class Session(Client):
             self._end_connection()
             asyncio.get_running_loop().call_later(FAREWELL, self.end)
 
+    def log_out(self, event: ClientEvent) -> None:
+        """Tell the client that its login is over. It may log in again."""
+        self.send_event(event)
+
     def end(self, reason: Reason | None = None) -> None:
         """End the session, and drop the calls that wait. Nothing happens if it has
         ended.
@@ -208,7 +213,7 @@ class Session(Client):
         if reason is None:
             self.sender.hang_up()
         else:
-            self.sender.close(*reason)
+            self.sender.close({"type": "websocket.close", **reason._asdict()})
 
         self._close()
 
@@ -301,11 +306,19 @@ class Session(Client):
             self._offer(self.protocol.joined(id))
             self._worker.joined[id] = self
 
+    def _check_login(self, login: Params) -> None:
+        # A user who has too many is told once the client has its answer.
+        pass
+
     def _refuse(self, id: str, error: RecordsError) -> None:
         if isinstance(error, Unavailable):
-            self.end(UNCHECKED)
-        elif id == self.connection_id:
-            self._offer(self.protocol.refused(NAMESPACE, body_of(error)))
+            self._worker.post(self.end, UNCHECKED)
+        else:
+            self._worker.post(self._tell_refusal, id, body_of(error))
+
+    def _tell_refusal(self, id: str, body: Record) -> None:
+        if id == self.connection_id:
+            self._offer(self.protocol.refused(NAMESPACE, body))
 
             if self.is_open:
                 self._part()

@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import partial
 
 from ..connections import Reason
+from ..logins import LOGGED_OUT
 from ..server import DISCONNECTED
 from .admission import Admission
 from .protocol import ClientEvent
@@ -108,6 +109,11 @@ class Worker:
         """Close connections. Their clients connect again."""
         self.post(self._hang_up, connections, reason)
 
+    def log_out(self, connection: Connection, reason: str) -> None:
+        """Tell a client that its login is over."""
+        event = ClientEvent("", LOGGED_OUT, {"message": reason})
+        self.post(self._log_out, connection.id, event)
+
     def disconnect(self, connections: Sequence[Connection], reason: str) -> None:
         """Disconnect connections. Their clients are told why."""
         event = ClientEvent("", DISCONNECTED, {"message": reason})
@@ -179,6 +185,10 @@ class Worker:
 
         for task in self._tasks:
             task.cancel()
+
+    def _log_out(self, id: str, event: ClientEvent) -> None:
+        if client := self.joined.get(id):
+            client.log_out(event)
 
     def _disconnect(
         self, connections: Sequence[Connection], event: ClientEvent

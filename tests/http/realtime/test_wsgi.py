@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from flask import Flask
 
+from flask_records import FlaskRecords
 from flask_records.realtime import Realtime
 
-from ...realtime import make_live_records, serving
+from ...realtime import make_live_records, Plain, serving
 
 
 @pytest.fixture
@@ -26,6 +28,41 @@ def test_client_that_connects_is_told_what_serves_it(http, caplog, path):
     assert "gunicorn -k asgi" in answers[0].json["message"]
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "Real time needs an ASGI server" in caplog.text
+
+
+@pytest.fixture
+def app():
+    app = Flask("tests")
+    app.config["RECORDS_REALTIME"] = {"stream": "sse"}
+    return app
+
+
+def test_client_of_the_stream_is_told_what_serves_it(app):
+    records = FlaskRecords(url_prefix="/api")
+    records.init_app(app)
+    Realtime(records, app)
+
+    answer = app.test_client().get("/api/sse")
+
+    assert answer.status_code == 400
+    assert "gunicorn -k asgi" in answer.json["message"]
+
+
+def test_stream_and_service_of_one_path_are_refused(app):
+    records = FlaskRecords()
+    records.add("sse", Plain(), public=True)
+    records.init_app(app)
+
+    with pytest.raises(RuntimeError, match="service 'sse' and the view"):
+        Realtime(records, app)
+
+
+def test_stream_behind_a_placeholder_is_refused(app):
+    records = FlaskRecords(url_prefix="/<tenant>")
+    records.init_app(app)
+
+    with pytest.raises(RuntimeError, match="prefix of services without placeholders"):
+        Realtime(records, app)
 
 
 def test_other_requests_are_answered(http, caplog):

@@ -15,6 +15,7 @@ import pytest
 import websocket
 from websocket import ABNF
 
+from ...event_stream import listening
 from ...processes import free_port, ROOT, started
 from ...realtime_clients import settings_of
 from ...waiting import START, wait_until
@@ -101,6 +102,25 @@ def test_connections_are_told_at_once_that_the_server_stops(tmp_path, name):
         server.process.wait(15)
 
     assert reason == STOPPED
+    assert seconds < 1
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_streams_break_once_the_server_stops(tmp_path, name):
+    settings = settings_of(tmp_path, WEB_CONCURRENCY="1")
+
+    with (
+        SERVERS[name](settings) as server,
+        connected(server),
+        listening(server.host) as stream,
+    ):
+        start = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        end = stream.end()
+        seconds = time.monotonic() - start
+        server.process.wait(15)
+
+    assert end == ([], "broken")
     assert seconds < 1
 
 

@@ -1,0 +1,365 @@
+"""Streams of events over plain HTTP."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+
+import pytest
+import requests
+from flask import Flask, request
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from flask_records import FlaskRecords, Unavailable
+from flask_records.realtime import Realtime
+from flask_records.realtime.asgi import stream
+
+from ...authentication import ANN, bearer
+from ...event_stream import EventStream, listening
+from ...realtime import live, loop_of, make_live_records, Plain, running_asgi
+from ...waiting import wait_until
+
+STREAM = {"stream": "sse"}
+
+
+@pytest.fixture(params=["socket", "server"])
+def way(request, monkeypatch):
+    """The way of events to clients: some servers show their sockets."""
+    if request.param == "server":
+        monkeypatch.setattr(stream, "socket_of", lambda scope, receive: (None, False))
+
+
+@pytest.fixture
+def records():
+    return make_live_records(public=True)
+
+
+@pytest.fixture
+def public(records):
+    records["messages"].publish()(lambda event, record, context: "anonymous")
+    return records
+
+
+def emit(site, *texts):
+    """Send an event for each of some texts."""
+    with site.app.app_context():
+        for text in texts:
+            site.records["messages"].emit("typing", {"id": 1, "text": text})
+
+
+def test_stream_has_the_events_of_its_channels(public, tmp_path, way):
+    with live(public, tmp_path, STREAM) as site, ExitStack() as stack:
+        client = EventStream(site.url, "/sse?channel=news&team[id]=1")
+        stack.callback(client.close)
+        created = site.http.post("/messages", json={"text": "Hi\n\nthere"})
+        events = [client.next(), client.next()]
+
+    query = {"channel": "news", "team": {"id": "1"}}
+    assert client.headers["content-type"] == "text/event-stream"
+    assert client.headers["cache-control"] == "no-cache"
+    assert client.headers["x-accel-buffering"] == "no"
+    assert events == [
+        {"event": "connected", "data": query, "path": "sse"},
+        {"event": "created", "data": created.json, "path": "messages"},
+    ]
+
+
+def test_events_go_to_those_who_may_see_them(records, tmp_path):
+    with live(records, tmp_path, STREAM) as site:
+        headers = bearer(site.token())
+
+        with listening(site.url) as other, listening(site.url, headers=headers) as ann:
+            site.http.post("/messages", json={"text": "secret"})
+            event = ann.next()
+            [channels] = [each.channels for each in site.connections if each.user]
+
+            with site.app.app_context():
+                site.realtime.channel("anonymous").disconnect("Enough.")
+
+            others = other.end()
+
+    assert event["data"]["text"] == "secret"
+    assert channels == {"authenticated", "users/1"}
+    # A login is all that the other one lacks.
+    assert others[0] == [
+        {"event": "disconnected", "data": {"message": "Enough."}, "path": "sse"}
+    ]
+
+
+def test_receivers_know_the_request_of_a_stream(records, tmp_path):
+    realtime, told = Realtime(records), []
+
+    @realtime.connections("connect", "disconnect")
+    def note(event, connection):
+        told.append((event, request.args["room"]))
+
+    with live(records, tmp_path, STREAM, realtime=realtime) as site:
+        with listening(site.url, "/sse?room=7"):
+            assert told == [("connect", "7")]
+
+        wait_until(lambda: len(told) == 2)
+        wait_until(lambda: not loop_of(site).clients)
+
+    assert told[1] == ("disconnect", "7")
+
+
+def test_thousands_of_streams_take_no_threads(records, tmp_path):
+    with live(records, tmp_path, STREAM) as site, ExitStack() as stack:
+        stack.enter_context(listening(site.url))
+        before = threading.active_count()
+
+        for _ in range(15):
+            stack.enter_context(listening(site.url))
+
+        # Eight are for calls.
+        assert threading.active_count() - before < 8
+
+
+@pytest.mark.parametrize("value", ["Bearer x", "Bearer x.y.z"])
+def test_bad_token_is_refused_before_the_stream(records, tmp_path, value):
+    with live(records, tmp_path, STREAM) as site:
+        client = EventStream(site.url, headers={"Authorization": value})
+        body = client.json()
+        client.close()
+        wait_until(lambda: not loop_of(site).clients)
+
+    assert (client.status, body["className"]) == (401, "not-authenticated")
+    assert client.headers["content-type"] == "application/json"
+    assert client.headers["www-authenticate"] == "Bearer"
+
+
+def test_page_of_another_origin_is_refused(records, tmp_path):
+    origin = "https://app.test"
+
+    with live(records, tmp_path, {**STREAM, "origins": [origin]}) as site:
+        refused = EventStream(site.url, headers={"Origin": "https://evil.test"})
+        body = refused.json()
+        refused.close()
+
+        with listening(site.url, headers={"Origin": origin}) as accepted:
+            pass
+
+    assert (refused.status, body["className"]) == (403, "forbidden")
+    assert "access-control-allow-origin" not in refused.headers
+    assert accepted.headers["access-control-allow-origin"] == origin
+
+
+def test_page_of_an_accepted_origin_may_send_its_token(records, tmp_path):
+    settings = {**STREAM, "origins": ["https://app.test"]}
+
+    with live(records, tmp_path, settings) as site:
+        asked = {
+            "Origin": "https://app.test",
+            "Access-Control-Request-Method": "GET",
+            "Access-Control-Request-Headers": "authorization",
+        }
+        answer = requests.options(f"{site.url}/sse", headers=asked)
+
+    assert answer.status_code == 200
+    assert answer.headers["Access-Control-Allow-Headers"] == "authorization"
+
+
+def test_stream_too_many_is_refused_until_another_ends(records, tmp_path):
+    with live(records, tmp_path, {**STREAM, "max_connections": 1}) as site:
+        with listening(site.url):
+            refused = EventStream(site.url)
+            body = refused.json()
+            refused.close()
+
+        wait_until(lambda: not loop_of(site).clients)
+
+        with listening(site.url):
+            pass
+
+    assert (refused.status, body["className"]) == (503, "unavailable")
+    assert refused.headers["retry-after"] == "10"
+
+
+def test_streams_of_one_address_are_so_many_at_most(records, tmp_path):
+    settings = {**STREAM, "max_connections_per_address": 2}
+
+    with live(records, tmp_path, settings) as site, ExitStack() as stack:
+        site.app.wsgi_app = ProxyFix(site.app.wsgi_app)
+
+        for _ in range(2):
+            mine = {"X-Forwarded-For": "192.0.2.1"}
+            stack.enter_context(listening(site.url, headers=mine))
+
+        refused = EventStream(site.url, headers=mine)
+        stack.callback(refused.close)
+        stack.enter_context(
+            listening(site.url, headers={"X-Forwarded-For": "192.0.2.2"})
+        )
+
+    assert refused.status == 503
+
+
+def test_streams_of_one_user_are_so_many_at_most(records, tmp_path):
+    settings = {**STREAM, "max_connections_per_user": 1}
+
+    with live(records, tmp_path, settings) as site:
+        headers = bearer(site.token())
+
+        with listening(site.url, headers=headers), listening(site.url):
+            refused = EventStream(site.url, headers=headers)
+            body = refused.json()
+            refused.close()
+
+        wait_until(lambda: not loop_of(site).clients)
+
+    assert (refused.status, body["className"]) == (429, "too-many-requests")
+    assert refused.headers["retry-after"] == "10"
+
+
+def test_anonymous_streams_make_room_where_connections_are_scarce(
+    records, tmp_path, monkeypatch
+):
+    with live(records, tmp_path, {**STREAM, "max_connections": 2}) as site:
+        headers = bearer(site.token())
+
+        with listening(site.url, headers=headers), listening(site.url) as other:
+            monkeypatch.setattr(
+                "flask_records.realtime.asgi.client.LOGIN_TIMEOUT", 0.01
+            )
+            EventStream(site.url).close()
+            how = other.end()
+
+            wait_until(lambda: len(site.connections) == 1)
+            assert site.connections[0].user["email"] == ANN["email"]
+
+    assert how == ([], "broken")
+
+
+def test_login_that_ends_breaks_the_stream(tmp_path, monkeypatch, way):
+    monkeypatch.setattr(stream, "FAREWELL", 0.05)
+    records = make_live_records()
+
+    with live(records, tmp_path, STREAM) as site:
+        headers = bearer(site.token())
+
+        with listening(site.url, headers=headers) as client:
+            site.http.delete("/authentication", headers=headers)
+            events, how = client.end()
+
+    assert [(event["path"], event["event"]) for event in events] == [
+        ("sse", "loggedOut")
+    ]
+    assert how == "broken"
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_application_ends_a_stream_for_good(public, tmp_path, version, way):
+    left = []
+    realtime = Realtime(public)
+    realtime.connections("disconnect")(lambda event, each: left.append(each.id))
+
+    with live(public, tmp_path, STREAM, realtime=realtime) as site:
+        with listening(site.url, version=version) as client:
+            emit(site, "first")
+            assert client.next()["event"] == "typing"
+
+            with site.app.app_context():
+                realtime.channel("anonymous").disconnect("Enough.")
+
+            events, how = client.end()
+
+        wait_until(lambda: left)
+
+    assert [event["data"] for event in events] == [{"message": "Enough."}]
+    assert how == "over"
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_stream_that_may_have_lost_something_breaks(
+    public, tmp_path, version, monkeypatch
+):
+    with live(public, tmp_path, STREAM) as site:
+        with listening(site.url, version=version) as client:
+            log = site.app.extensions["records_realtime"].log
+            log.append([b'{"lost":true}'])
+            how = client.end()
+
+    assert how == ([], "broken")
+
+
+def test_rule_that_can_not_be_asked_breaks_the_stream(tmp_path):
+    is_away = []
+
+    def readable(user):
+        if is_away:
+            raise Unavailable("The database is away.")
+
+        return True
+
+    records = make_live_records(readable=readable)
+
+    with live(records, tmp_path, STREAM) as site:
+        headers = bearer(site.token())
+
+        with listening(site.url, headers=headers) as client:
+            is_away.append(True)
+            emit(site, "Hi")
+            how = client.end()
+
+    assert how == ([], "broken")
+
+
+def test_client_that_reads_nothing_is_cut_off_alone(public, tmp_path, way):
+    settings = {**STREAM, "max_unsent": 100_000}
+
+    with live(public, tmp_path, settings) as site:
+        with (
+            listening(site.url, buffer=4096) as slow,
+            listening(site.url) as other,
+        ):
+
+            def fill():
+                while len(site.connections) == 2:
+                    emit(site, "x" * 100_000)
+                    # The other client reads.
+                    other.next()
+
+            thread = threading.Thread(target=fill)
+            thread.start()
+            thread.join(60)
+            _, how = slow.end()
+            emit(site, "still here")
+            text = other.next()["data"]["text"]
+
+    assert how == "broken"
+    assert text == "still here"
+
+
+def test_client_that_accepts_nothing_for_a_time_is_gone(public, tmp_path, monkeypatch):
+    monkeypatch.setattr(stream, "READ_TIMEOUT", 1)
+
+    with live(public, tmp_path, {**STREAM, "max_unsent": 1 << 30}) as site:
+        with listening(site.url, buffer=4096):
+            emit(site, *["x" * 1_000_000] * 10)
+            wait_until(lambda: not site.connections, 20)
+
+
+def test_comments_keep_a_quiet_stream_alive(public, tmp_path, monkeypatch, way):
+    monkeypatch.setattr(stream, "HEARTBEAT", 0.1)
+
+    with live(public, tmp_path, STREAM) as site, listening(site.url) as client:
+        lines = client.lines()
+
+        assert [next(lines) for _ in range(4)] == [":", "", ":", ""]
+
+
+def test_services_with_a_prefix_have_the_stream_behind_it():
+    records = FlaskRecords(url_prefix="/api")
+    records.add("messages", Plain(), public=True)
+    app = Flask("tests")
+    app.config["RECORDS_REALTIME"] = STREAM
+    records.init_app(app)
+
+    with running_asgi(app, Realtime(records, app)) as url:
+        with listening(url, "/api/sse"):
+            pass
+
+        missing = EventStream(url)
+        missing.close()
+
+    assert missing.status == 404
