@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.flask_client import FlaskIntegration, FlaskOAuth2App
 from authlib.integrations.requests_client import OAuth2Session
+from authlib.oidc.core.claims import IDToken
 from flask import current_app, session
 from joserfc.errors import BadSignatureError, ClaimError
 from requests import ConnectionError, HTTPError, Timeout
 
 from ..errors import BadRequest, NotAuthenticated
-from ..http.origins import origin_of
+from ..http.origins import is_secure
 from ..service.results import without
 
 if t.TYPE_CHECKING:
@@ -57,6 +58,9 @@ ENDPOINTS: t.Final = (
     *("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"),
 )
 """The addresses in the configuration of a provider."""
+
+OPTIONAL_ENDPOINTS: t.Final = ("userinfo_endpoint",)
+"""The addresses that a provider need not have."""
 
 TENANT: t.Final = "{tenantid}"
 """The placeholder of a directory in the issuer of Microsoft."""
@@ -112,6 +116,12 @@ class ProviderSession(OAuth2Session):  # type: ignore[misc]  # it has no hints
         self.max_redirects = 0
 
 
+class SignedProfile(IDToken):  # type: ignore[misc]  # it has no hints
+    """The claims of a profile that the provider has signed, all of them optional."""
+
+    ESSENTIAL_CLAIMS: t.ClassVar[list[str]] = []
+
+
 class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
     """A client of a provider. Its methods raise what Authlib and requests do if the
     provider does not respond, or if its response is invalid.
@@ -132,7 +142,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             client_kwargs={
                 "scope": provider.scope,
                 "token_endpoint_auth_method": provider.token_endpoint_auth_method,
-                "code_challenge_method": "S256",
+                "code_challenge_method": "S256" if provider.pkce else None,
                 "default_timeout": TIMEOUT,
             },
         )
@@ -205,8 +215,11 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         urls = {name: configuration.get(name) for name in ENDPOINTS}
 
         for name, url in urls.items():
-            if url is not None and origin_of(str(url)) is None:
-                raise InvalidResponse(f"Its {name!r} is not an address.")
+            if url is None and name not in OPTIONAL_ENDPOINTS:
+                raise InvalidResponse(f"Its configuration has no {name!r}.")
+
+            if url is not None and not is_secure(url):
+                raise InvalidResponse(f"Its {name!r} is not an address of https.")
 
         algorithms = configuration.get(ALGORITHMS) or ["RS256"]
         return {
@@ -257,11 +270,13 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             raise InvalidResponse("The answer is from another issuer.")
 
     def _token(self, started: Record, code: str) -> Record:
+        verifier = started.get("code_verifier")
+
         try:
             token = self.fetch_access_token(
                 redirect_uri=started["redirect_uri"],
                 code=code,
-                code_verifier=started["code_verifier"],
+                **({"code_verifier": verifier} if verifier else {}),
             )
         except OAuthError as error:
             raise ProviderError(error.error, "token endpoint") from error
@@ -281,22 +296,34 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         if "id_token" not in token:
             raise InvalidResponse("There is no ID token.")
 
+        return self._verified_claims(token, nonce)
+
+    def _verified_claims(
+        self, token: Record, nonce: str | None, **options: t.Any
+    ) -> Record:
+        """Return the claims of an ID token, or of another token in its place.
+
+        :param options: More arguments of Authlib's ``parse_id_token``.
+        """
+        is_essential = not options
+        issuer = self.load_server_metadata()["issuer"]
+
         def is_issuer(claims: Record, value: t.Any) -> bool:
             return bool(value == issuer.replace(TENANT, str(claims.get("tid"))))
 
-        options = {
-            "iss": {"essential": True, "validate": is_issuer},
-            "aud": {"essential": True, "value": self.client_id},
-            "nonce": {"essential": True},
+        options["claims_options"] = {
+            "iss": {"essential": is_essential, "validate": is_issuer},
+            "aud": {"essential": is_essential, "value": self.client_id},
+            "nonce": {"essential": is_essential},
             "sub": {"essential": True},
         }
 
         try:
-            return dict(self.parse_id_token(token, nonce, claims_options=options))
+            return dict(self.parse_id_token(token, nonce, **options))
         except BadSignatureError:
             # There may be another key by the same name.
             self.fetch_jwk_set(force=True)
-            return dict(self.parse_id_token(token, nonce, claims_options=options))
+            return dict(self.parse_id_token(token, nonce, **options))
 
     def _profile(self, token: Record) -> Record:
         metadata = self.load_server_metadata()
@@ -307,7 +334,24 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
 
         response = self._get(url, token)
         response.raise_for_status()
+
+        if response.headers.get("Content-Type", "").startswith("application/jwt"):
+            return self._signed_profile(response.text, metadata)
+
         return _object(response)
+
+    def _signed_profile(self, text: str, metadata: Record) -> Record:
+        """Return a profile that is a JSON Web Token: section 5.3.2 of OpenID Connect.
+        One that is encrypted, too, is left out.
+        """
+        if metadata.get("issuer") is None:
+            raise InvalidResponse("The profile is signed, and there are no keys.")
+
+        if text.count(".") != 2:
+            return {}
+
+        token = {"id_token": text}
+        return self._verified_claims(token, None, claims_cls=SignedProfile)
 
     def _email(self, token: Record, public: t.Any) -> Record:
         """Return the verified email of a user in claims: the public one, or else the

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote, urlencode
 
 from ..errors import BadRequest
 from ..http.origins import origin_of, ORIGINS, parse_origins
-from ..settings import Check, MAPPING, read_settings, TEXT, TEXTS
+from ..settings import Check, FLAG, MAPPING, read_settings, TEXT, TEXTS
 from .providers import KNOWN, Provider
 
 NAME = re.compile(r"[A-Za-z][\w-]{0,49}")
@@ -64,6 +64,7 @@ PROVIDER_CHECKS: t.Final[Mapping[str, Check]] = {
         "text, or a list of names",
     ),
     "params": MAPPING,
+    "pkce": FLAG,
     "token_endpoint_auth_method": Check(
         lambda value: value in SECRET_METHODS, f"one of {SECRET_METHODS}"
     ),

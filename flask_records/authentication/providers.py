@@ -137,6 +137,9 @@ class Provider:
     token_endpoint_auth_method: str = "client_secret_basic"
     """How to send the secret: ``client_secret_basic`` or ``client_secret_post``."""
 
+    pkce: bool = True
+    """``False`` for a provider that refuses the ``code_verifier`` of PKCE."""
+
     read_profile: Callable[[Record], Profile] = profile_of_claims
     """Reads the profile that the provider sends."""
 
@@ -220,6 +223,8 @@ KNOWN: dict[str, Provider] = {
             access_url="https://www.linkedin.com/oauth/v2/accessToken",
             profile_url="https://api.linkedin.com/v2/userinfo",
             token_endpoint_auth_method=POST,
+            # A token request with a code_verifier is answered by 'invalid_client'.
+            pkce=False,
         ),
     )
 }

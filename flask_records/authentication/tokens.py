@@ -8,6 +8,7 @@ import secrets
 import time
 import typing as t
 from dataclasses import dataclass, field
+from datetime import datetime, UTC
 from functools import cached_property, lru_cache
 
 from ..errors import NotAuthenticated
@@ -29,6 +30,9 @@ MAX_LENGTH: t.Final = 8192
 MAX_TIME: t.Final = 2**53
 """The latest time that is accepted, in seconds since 1970."""
 
+MAX_DATE: t.Final = 253_402_300_799
+"""The latest time that a date has, at the end of the year 9999."""
+
 MAX_VERIFIED: t.Final = 1024
 """The number of verified tokens that are remembered."""
 
@@ -46,15 +50,27 @@ NO_CLAIMS: t.Final[Mapping[str, t.Any]] = {}
 PARSER_ERRORS: t.Final = (ValueError, OverflowError, TypeError, RecursionError)
 """The errors with which PyJWT ends for parts that are no JSON of a token."""
 
+EXPIRED: t.Final = "jwt expired"
+
+NOT_ACTIVE: t.Final = "jwt not active"
+
 REFUSALS: t.Final = {
-    "ExpiredSignatureError": "jwt expired",
-    "ImmatureSignatureError": "jwt not active",
+    "ExpiredSignatureError": EXPIRED,
+    "ImmatureSignatureError": NOT_ACTIVE,
     "InvalidSignatureError": "invalid signature",
     "InvalidAlgorithmError": "invalid algorithm",
     "InvalidAudienceError": "jwt audience invalid. expected: {audience}",
     "InvalidIssuerError": "jwt issuer invalid. expected: {issuer}",
 }
 """The messages for tokens that are not valid, by the names of PyJWT's errors."""
+
+REASONS: t.Final = {
+    EXPIRED: ("TokenExpiredError", "expiredAt", "exp"),
+    NOT_ACTIVE: ("NotBeforeError", "date", "nbf"),
+}
+"""The name of a refusal that is about a time, and the name and the claim of that time,
+by the message. The names are those of ``jsonwebtoken``, as other servers send them.
+"""
 
 CLOCK_TOLERANCE: t.Final = 5
 """The seconds that the clocks of servers that issue tokens may differ, and that a call
@@ -168,7 +184,13 @@ class Tokens:
                 refusal = error
                 break
 
-        raise NotAuthenticated(self._message_of(refusal)) from refusal
+        message, claims = self._message_of(refusal), NO_CLAIMS
+
+        # Its signature is valid.
+        if message in REASONS:
+            claims = jwt.decode(token, options={"verify_signature": False})
+
+        raise refused(message, claims) from refusal
 
     def _decode(self, key: t.Any, token: str, is_expiry_checked: bool) -> Record:
         import jwt
@@ -260,14 +282,14 @@ class UserTokens:
             gone, or the password was changed since.
         """
         if payload["exp"] <= time.time():
-            raise NotAuthenticated("jwt expired")
+            raise refused(EXPIRED, payload)
 
         user, stored = self._load_unless_revoked(payload)
         id = user[self._users.id]
 
         # A database takes more than one text for the same number.
         if str(id) != str(payload["sub"]):
-            raise NotAuthenticated("invalid token")
+            raise refused("invalid token")
 
         # Hooks may have changed the record, or returned an older one.
         if not self._has_password_of(payload, stored) and not self._has_password_of(
@@ -361,6 +383,21 @@ class VerifiedUser(PrivateRecord):
         """The hash that was verified, or ``None`` if their service returns no hash."""
 
 
+def refused(message: str, claims: Mapping[str, t.Any] = NO_CLAIMS) -> NotAuthenticated:
+    """Return the error for a token, whose ``data`` tells programs the reason.
+
+    :param claims: The claims of the token, if they are known.
+    """
+    name, key, claim = REASONS.get(message, ("JsonWebTokenError", "", ""))
+    data = {"name": name}
+
+    if _is_time(claims.get(claim)):
+        date = datetime.fromtimestamp(min(claims[claim], MAX_DATE), UTC)
+        data[key] = date.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    return NotAuthenticated(message, data)
+
+
 def _token_id(head: str, users: str, hash: str | None) -> str:
     # The salt of the hash is secret, so that the fingerprint tells nothing about it.
     tag = fingerprint(head, users, hash)
@@ -382,10 +419,10 @@ def _check_form(token: t.Any) -> None:
     :raises NotAuthenticated: It can't.
     """
     if not isinstance(token, str):
-        raise NotAuthenticated("jwt must be a string")
+        raise refused("jwt must be a string")
 
     if token.count(".") != 2 or len(token) > MAX_LENGTH:
-        raise NotAuthenticated("jwt malformed")
+        raise refused("jwt malformed")
 
 
 def _is_time(value: t.Any) -> bool:

@@ -20,6 +20,11 @@ APP_ORIGIN = re.compile(
 )
 """The origin of the pages of an application for phones or desktops."""
 
+SECURE = re.compile(
+    r"https://|http://(localhost|[\w-]+\.localhost|127(\.\d+){3}|\[::1\])(:\d+)?\Z"
+)
+"""The origins that nobody on the way can read or change."""
+
 ALL: t.Final = "*"
 """Stands for all origins."""
 
@@ -27,6 +32,12 @@ ORIGINS: t.Final = Check(
     lambda value: isinstance(value, (str, list, tuple)),
     "a list such as ['https://app.example']",
 ).or_none()
+
+
+def is_secure(url: t.Any) -> bool:
+    """Return whether something is an address of ``https``, or of this machine."""
+    origin = origin_of(url) if isinstance(url, str) else None
+    return origin is not None and bool(SECURE.match(origin))
 
 
 def origin_of(url: str) -> str | None:

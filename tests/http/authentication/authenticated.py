@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from flask import Flask
 
 from flask_records import FlaskRecords
@@ -18,13 +20,19 @@ INVALID = "Invalid authentication information"
 NOT_ALLOWED = f"{INVALID} (strategy not allowed in authStrategies)"
 
 
+TOKEN_REFUSAL = re.compile(r"jwt (?!revoked)|invalid (token|signature|algorithm)")
+
+
 def refused(message):
+    """The answer to a refused call. Programs learn what a token lacks from its data."""
+    data = {"data": {"name": "JsonWebTokenError"}}
     return {
         "name": "NotAuthenticated",
         "message": message,
         "code": 401,
         "className": "not-authenticated",
         "errors": {},
+        **(data if TOKEN_REFUSAL.match(message) else {}),
     }
 
 

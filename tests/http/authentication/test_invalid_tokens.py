@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from tests.authentication import ABSENT, signed
+from tests.authentication import ABSENT, bearer, signed
+from tests.http.accounts.people import clock
 from tests.http.authentication.token_files import is_accepted, refusal, segment, short
 
 AUDIENCE = "jwt audience invalid. expected: https://yourdomain.com"
@@ -55,6 +56,45 @@ def test_token_of_another_secret_is_refused(client):
 )
 def test_token_that_says_something_wrong_is_refused(client, claims, message):
     assert refusal(client, signed(**claims)) == (401, message)
+
+
+@pytest.mark.parametrize(
+    ("claims", "data"),
+    [
+        (
+            {"exp": 1700000000},
+            {"name": "TokenExpiredError", "expiredAt": "2023-11-14T22:13:20.000Z"},
+        ),
+        (
+            {"exp": 1700000000.25},
+            {"name": "TokenExpiredError", "expiredAt": "2023-11-14T22:13:20.250Z"},
+        ),
+        ({"exp": -HUGE}, {"name": "TokenExpiredError"}),
+        (
+            {"nbf": 2**50},
+            {"name": "NotBeforeError", "date": "9999-12-31T23:59:59.000Z"},
+        ),
+        ({"nbf": HUGE}, {"name": "NotBeforeError"}),
+        ({"aud": "https://other.example"}, {"name": "JsonWebTokenError"}),
+        ({"sub": "01"}, {"name": "JsonWebTokenError"}),
+        ({"sub": "2"}, None),
+    ],
+    ids=short,
+)
+def test_data_of_the_error_tells_programs_the_reason(client, claims, data):
+    response = client.get("/secrets", headers=bearer(signed(**claims)))
+
+    assert (response.status_code, response.json.get("data")) == (401, data)
+
+
+def test_token_that_expires_once_it_was_verified_tells_the_time(client):
+    token = signed()
+    client.get("/secrets", headers=bearer(token))
+
+    with clock(61):
+        data = client.get("/secrets", headers=bearer(token)).json["data"]
+
+    assert data["name"] == "TokenExpiredError" and data["expiredAt"]
 
 
 @pytest.mark.parametrize("claim", ["iat", "exp", "aud", "iss", "sub", "jti"])
