@@ -9,8 +9,9 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.sql import operators
 
+from ..errors import BadRequest
 from ..problems import UNKNOWN_RELATIONSHIP
-from ..query.bounds import refused
+from ..query.bounds import AnswerSize, current_bounds, json_size, refused
 from ..query.operators import POPULATE, SORT
 from ..query.paths import has_single_key, key_names, MAX_STEPS, split_paths
 from ..query.plan_cache import Plan
@@ -28,6 +29,12 @@ if t.TYPE_CHECKING:
     from .model import ServedModel
 
     Relationship: t.TypeAlias = orm.RelationshipProperty[t.Any]
+
+
+RETURNS: t.Final = """\
+'{path}' returns to the records that it comes from, with all of them in each: ask for \
+them in a call of their own.\
+"""
 
 
 class Populate:
@@ -52,12 +59,14 @@ class Populate:
         params: Params,
         visible: Collection[str],
         path: str = "",
+        before: Relationship | None = None,
     ) -> list[Link]:
         """Return the links to the relationships of a query.
 
         :param names: The names, and paths over the relationships of related models.
         :param visible: The names of the fields that the caller sees in all records.
         :param path: The path to the model with a dot at its end, if there is one.
+        :param before: The last relationship of the path.
         :raises BadRequest: A name is not a relationship that can be shown.
         """
         links = []
@@ -69,6 +78,10 @@ class Populate:
                 raise refused(full, UNKNOWN_RELATIONSHIP)
 
             relationship = self._served.mapper.relationships[name]
+
+            if before is not None and _returns(before, relationship):
+                raise BadRequest(RETURNS.format(path=full))
+
             service = service_of(relationship, self._served.populate_paths)
 
             if service is None:
@@ -87,7 +100,9 @@ class Populate:
                 if served is None or not served.syntax.populates:
                     raise refused(f"{full}.{rests[0]}", UNKNOWN_RELATIONSHIP)
 
-                served.populate.links(rests, params, link.visible, f"{full}.")
+                served.populate.links(
+                    rests, params, link.visible, f"{full}.", relationship
+                )
 
         return links
 
@@ -125,23 +140,42 @@ class Link:
         self.is_shown = self._remote_name in self.visible
         """``True`` if the caller sees the key of the other end in all records."""
 
-    def fill(self, records: Sequence[Record], keys: Sequence[t.Any]) -> None:
-        """Set the relationship in every record, by the keys read with the records."""
+    def fill(
+        self,
+        records: Sequence[Record],
+        keys: Sequence[t.Any],
+        answer: AnswerSize | None,
+    ) -> None:
+        """Set the relationship in every record, by the keys read with the records.
+
+        :param answer: Counts the bytes that this adds to an answer.
+        :raises BadRequest: They are too many.
+        """
         distinct = [key for key in dict.fromkeys(keys) if key is not None]
-        by_key = self._related(distinct)
+        sizes: dict[int, int] | None = None if answer is None else {}
+        by_key = self._related(distinct, sizes)
         is_list = self._relationship.uselist
 
         for record, key in zip(records, keys, strict=True):
             others = by_key.get(key, [])
             record[self.name] = others if is_list else next(iter(others), None)
 
-    def _related(self, keys: Sequence[t.Any]) -> Mapping[t.Any, list[Record]]:
-        """Return the records of the other end by the key of this end."""
+            if answer is not None and sizes:
+                # A record that several have is written out for each of them.
+                answer.add(sum([sizes[id(other)] for other in others]))
+
+    def _related(
+        self, keys: Sequence[t.Any], sizes: dict[int, int] | None
+    ) -> Mapping[t.Any, list[Record]]:
+        """Return the records of the other end by the key of this end.
+
+        :param sizes: Takes their bytes as JSON, by the identity of the record.
+        """
         if self._relationship.secondary is None:
-            return self._others(keys)
+            return self._others(keys, sizes)
 
         pairs = self._pairs(keys)
-        others = self._others(list({pair[1] for pair in pairs}))
+        others = self._others(list({pair[1] for pair in pairs}), sizes)
         related: dict[t.Any, list[Record]] = defaultdict(list)
 
         for key, other_key in pairs:
@@ -149,11 +183,14 @@ class Link:
 
         return related
 
-    def _others(self, keys: Sequence[t.Any]) -> Mapping[t.Any, list[Record]]:
+    def _others(
+        self, keys: Sequence[t.Any], sizes: dict[int, int] | None
+    ) -> Mapping[t.Any, list[Record]]:
         """Return records of the other end as the caller sees them there, by key."""
         name = self._remote_name
         others = self._service.as_caller(self._params, paginate=False, is_counted=False)
         by_key: dict[t.Any, list[Record]] = defaultdict(list)
+        distinct = AnswerSize(current_bounds().answer)
         conversion = self._scope[name].conversion
         # The value in the record may be another form of the key.
         is_converted = conversion.show is not None
@@ -164,7 +201,14 @@ class Link:
             if self._populated:
                 query[POPULATE] = [*self._populated]
 
-            for record in t.cast("list[Record]", others.find(query)):
+            found = t.cast("list[Record]", others.find(query))
+
+            if sizes is not None:
+                for record in found:
+                    size = sizes[id(record)] = json_size(record)
+                    distinct.add(size)
+
+            for record in found:
                 # A hook may have removed the key.
                 if name in record:
                     key = record[name]
@@ -212,6 +256,22 @@ class Link:
                 pairs += [(row[0], row[1]) for row in rows]
 
         return pairs
+
+
+def _returns(first: Relationship, second: Relationship) -> bool:
+    """Return ``True`` if a relationship leads from a record to all that have led to it:
+    the reverse of the one before, and a list.
+    """
+    if not second.uselist or first.secondary is not second.secondary:
+        return False
+
+    if first.secondary is not None:
+        back: t.Any = first.secondary_synchronize_pairs
+        return {*back} == {*second.synchronize_pairs}
+
+    return {*second.local_remote_pairs} == {
+        (remote, local) for local, remote in first.local_remote_pairs
+    }
 
 
 def service_of(relationship: Relationship, paths: Mapping[str, str]) -> Service | None:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import logging
 import typing as t
 
+from ..database.driver_cursor import PART
 from ..errors import NotFound
+from ..query.bounds import AnswerSize, current_bounds
 from ..query.conversions import cast, Unreadable
 from ..query.field import shown
 from ..service.results import PrivateRecord
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from ..database.database import Reading
     from ..database.driver_cursor import Rows
     from ..query import Fields, Scope
     from ..query.conversions import Cast
     from ..query.groups import Groups
+    from ..query.plan_cache import Plan
     from ..query.plans import Selection
     from ..query.where import ResolvedQuery
     from ..service.context import Params
@@ -65,8 +69,50 @@ class ResolvedCall(t.NamedTuple):
     guards: Guards | None = None
     """The fields of the body that have to be looked at by record, if there are any."""
 
+    @property
+    def answer_size(self) -> AnswerSize | None:
+        """A new count of the bytes of the answer, ``None`` for a call in Python."""
+        is_client = self.params.provider is not None
+        return AnswerSize(current_bounds().answer) if is_client else None
+
+    def read_page(self, reading: Reading, limit: int | None) -> Rows:
+        """Return the rows of the query.
+
+        :param limit: The maximum number, ``None`` for all.
+        :raises BadRequest: They are more than an answer to a client may have.
+        """
+        selection, plans, locking = self.selection, self.model.plans, self.params.lock
+        answer = self.answer_size
+
+        # The drivers take all rows of a statement before they give the first.
+        if answer is not None and limit is None and reading.dialect.name != "sqlite":
+            limit = 1 + answer.limit // selection.min_size
+
+        plan = plans.page(self.query, selection, limit, locking=locking)
+
+        # Few records are small, and the values of groups are.
+        if (limit is None or limit > PART) and self.query.groups is None:
+            plan = self.counted(plan, selection.size_of)
+
+        return reading.rows(plan)
+
+    def counted(self, plan: Plan, size_of: Callable[[Rows], int]) -> Plan:
+        """Return a plan that reads no more rows than an answer to a client may have.
+
+        :param size_of: Returns about the bytes of rows as JSON.
+        """
+        answer = self.answer_size
+
+        if answer is None:
+            return plan
+
+        return plan._replace(check=lambda rows: answer.add(size_of(rows)))
+
     def records(self, rows: Rows) -> list[Record]:
-        """Return the records of rows, which begin with the selected columns."""
+        """Return the records of rows, which begin with the selected columns.
+
+        :raises BadRequest: What they populate is more than an answer may have.
+        """
         if self.query.groups is not None:
             return self._groups(rows, self.query.groups)
 
@@ -85,9 +131,11 @@ class ResolvedCall(t.NamedTuple):
             id = composite.name
             records = [{id: composite.text(each), **each} for each in records]
 
+        answer = self.answer_size if self.links else None
+
         for index, link in enumerate(self.links, len(names)):
             keys = [row[index] for row in rows]
-            link.fill(records, keys)
+            link.fill(records, keys, answer)
 
         if self.is_private:
             return self._private(records, rows, len(names) + len(self.links))

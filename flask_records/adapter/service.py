@@ -330,10 +330,7 @@ class SQLAlchemyService(Capabilities):
 
         # One connection for both, given back before other services are called.
         with reading:
-            plan = call.model.plans.page(
-                *(call.query, call.selection, limit), locking=params.lock
-            )
-            rows = [] if limit == 0 else reading.rows(plan)
+            rows = [] if limit == 0 else call.read_page(reading, limit)
             # A page that is not full tells the total, unless it is empty after a skip.
             is_last = limit is None or (len(rows) < limit and (rows or not skip))
             is_counted = pagination.is_on and not is_last

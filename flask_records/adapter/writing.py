@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException
 from ..database.database_errors import not_kept
 from ..errors import BadRequest, Conflict
 from ..problems import OWNED, Problem, READ_ONLY
-from ..query.bounds import current_bounds, refuse
+from ..query.bounds import current_bounds, json_size, refuse
 from ..query.conversions import is_json
 from ..query.plans import Selection
 from ..settings import names_of
@@ -24,9 +24,7 @@ from .resolved_call import chunks, identifier
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from ..database.database import Writing
     from ..database.driver_cursor import Rows
-    from ..query.where import ResolvedQuery
     from ..service.context import Params
     from ..typing import Record
     from .fast_path import Write
@@ -176,6 +174,9 @@ class UnitOfWork:
 
         # To load what a value replaces would write those before it.
         with write.writing.of(instances), write.writing.session.no_autoflush:
+            if (answer := write.call.answer_size) is not None:
+                answer.add(len(instances) * json_size(write.bodies[0]))
+
             for instance in instances:
                 self._assign(instance, write.bodies[0])
 
@@ -198,11 +199,11 @@ class UnitOfWork:
 
     def _instances(self, write: Write) -> list[t.Any]:
         """Return the instances to write, which nobody else writes until the commit."""
-        writing, call, query = write.writing, write.call, write.call.query
+        call, query = write.call, write.call.query
 
         if write.id is not None:
             value = identifier(self._fields, write.id)
-            return self._loaded(writing, query, 1, value)
+            return self._loaded(write, 1, value)
 
         if query.limit == 0:
             return []
@@ -211,22 +212,26 @@ class UnitOfWork:
         # One more than that tells that there are too many.
         limits = [query.limit, None if bound is None else bound + 1]
         limit = min([each for each in limits if each is not None], default=None)
-        instances = self._loaded(writing, query, limit)
+        instances = self._loaded(write, limit)
         check_number(write.method, call.params, len(instances))
         return instances
 
     def _loaded(
-        self,
-        writing: Writing,
-        query: ResolvedQuery,
-        limit: int | None,
-        id: Sequence[t.Any] = (),
+        self, write: Write, limit: int | None, id: Sequence[t.Any] = ()
     ) -> list[t.Any]:
-        """Return the instances of a query. A value that its type can't read does not
+        """Return the instances of a call. A value that its type can't read does not
         keep a record from being written.
+
+        :raises BadRequest: They are more than an answer to a client may have.
         """
+
+        def load(**options: t.Any) -> list[t.Any]:
+            plan = self._plans.instances(write.call.query, limit, id, **options)
+            plan = plan if id else write.call.counted(plan, _size_of_instances)
+            return write.writing.instances(plan)
+
         try:
-            return writing.instances(self._plans.instances(query, limit, id))
+            return load()
         except (HTTPException, sa.exc.SQLAlchemyError):
             raise
         except Exception:
@@ -235,8 +240,7 @@ class UnitOfWork:
             if not deferred:
                 raise
 
-            plan = self._plans.instances(query, limit, id, deferred=deferred)
-            return writing.instances(plan)
+            return load(deferred=deferred)
 
     def _instance(self, values: Record, place: str) -> t.Any:
         arguments = self._arguments(values) if self._has_constructor else {}
@@ -334,6 +338,10 @@ class UnitOfWork:
 
         for instance in instances:
             write.writing.session.expire(instance, names)
+
+
+def _size_of_instances(rows: Rows) -> int:
+    return json_size([vars(instance) for (instance,) in rows])
 
 
 def _read(

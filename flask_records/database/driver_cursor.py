@@ -20,10 +20,11 @@ import typing as t
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from ..errors import RecordsError
 from .connections import count_write
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from ..query.plan_cache import Plan
 
@@ -32,6 +33,9 @@ if t.TYPE_CHECKING:
 
 DRIVERS: tuple[str, ...] = ("pysqlite", "psycopg", "pymysql")
 """The drivers whose cursors take the text that SQLAlchemy compiles."""
+
+PART: t.Final = 32
+"""The number of rows that are checked at once."""
 
 MAX_STATEMENTS: t.Final = 64
 """The number of statements of a plan: one for each engine and set of parameters."""
@@ -66,11 +70,9 @@ class CursorStatement:
         self._types = [column.type.dialect_impl(dialect) for column in columns]
         self._converts: list[tuple[int, Convert]] | None = None
 
-    def fetch(self, cursor: t.Any, parameters: Mapping[str, t.Any]) -> Rows:
-        """Return the rows that a cursor gives for the statement.
-
-        :param parameters: The values of its parameters.
-        """
+    def fetch(self, cursor: t.Any, plan: Plan) -> Rows:
+        """Return the rows that a cursor gives for the plan of the statement."""
+        parameters, check = plan.parameters, plan.check
         values = {**self._constants, **parameters}
         bound = [
             (name, values[name] if convert is None else convert(values[name]))
@@ -87,7 +89,7 @@ class CursorStatement:
         if cursor.description is None:
             return ()
 
-        rows: Rows = cursor.fetchall()
+        rows: Rows = cursor.fetchall() if check is None else checked(cursor, check)
 
         if self._converts is None:
             found = [
@@ -199,8 +201,11 @@ def run(
 
     try:
         cursor = driver.cursor()
-        rows = statement.fetch(cursor, plan.parameters)
+        rows = statement.fetch(cursor, plan)
         cursor.close()
+    except RecordsError:
+        t.cast("t.Any", cursor).close()
+        raise
     except Exception as error:
         # It raises SQLAlchemy's error, and ends a connection that is lost.
         connection = t.cast("t.Any", connect())
@@ -216,7 +221,27 @@ def executed(
 ) -> Rows:
     """Return the rows of a plan that SQLAlchemy executes."""
     options["execution_options"] = plan.options
-    return executor.execute(plan.statement, plan.parameters, **options).all()
+    result = executor.execute(plan.statement, plan.parameters, **options)
+
+    if plan.check is None:
+        return result.all()
+
+    with result.yield_per(PART) as parts:
+        return checked(parts, plan.check)
+
+
+def checked(cursor: t.Any, check: Callable[[Rows], None]) -> Rows:
+    """Return the rows of a cursor, each of which was checked before the next are read.
+
+    :raises RecordsError: The check has raised it.
+    """
+    rows: list[Sequence[t.Any]] = []
+
+    while part := cursor.fetchmany(PART):
+        check(part)
+        rows += part
+
+    return rows
 
 
 def _compiled(dialect: t.Any, plan: Plan) -> CursorStatement | None:

@@ -17,6 +17,7 @@ from werkzeug.datastructures import FileStorage, Headers
 from werkzeug.http import generate_etag, quote_etag
 
 from ..pagination import Page
+from ..query.bounds import check_answer
 from ..query.casts import moment_json, moment_text
 from ..service.context import NO_RESULT
 from ..service.results import as_record, NOBODY, PrivateRecord, shows_itself
@@ -58,7 +59,7 @@ def format_json(context: HookContext) -> Response:
         return empty(context.status_code or 204)
 
     status = context.status_code or (201 if context.method == "create" else 200)
-    body = dumps(sent, context.params.user)
+    body = check_answer(context.method, dumps(sent, context.params.user))
     return json_response(body, status)
 
 

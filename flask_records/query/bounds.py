@@ -10,6 +10,7 @@ from itertools import islice
 from flask import current_app, has_app_context
 
 from ..errors import BadRequest
+from ..names import READS
 from ..settings import COUNT, read_settings
 
 if t.TYPE_CHECKING:
@@ -34,6 +35,9 @@ POPULATE: t.Final = "$populate"
 INDEX = re.compile("[0-9]{1,18}")
 CONTAINERS = (dict, list, tuple)
 
+SCALAR_SIZE: t.Final = 6
+"""About the bytes of a number, a time or another short value as JSON."""
+
 MAX_ERRORS: t.Final = 100
 """The number of problems that one error names."""
 
@@ -42,6 +46,12 @@ MAX_SHOWN: t.Final = 5
 
 SHOWN_LENGTH: t.Final = 100
 """The number of characters of a name or a value that an error shows."""
+
+
+TOO_LARGE: t.Final = """\
+The answer has more than {limit} bytes. Ask for less: narrow the query, send a $limit \
+or a $select, or populate less.\
+"""
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,9 @@ class Bounds:
 
     multi: int = 1000
     """The number of records that one call creates, patches or removes."""
+
+    answer: int = 16 * 1024 * 1024
+    """The bytes of an answer as JSON."""
 
     uploads: int = 256 * 1024 * 1024
     """The bytes of bodies of more than 1 MiB that a worker with connections holds in
@@ -130,6 +143,40 @@ def init_app(app: Flask) -> None:
     app.extensions[EXTENSION] = Bounds(**settings)
 
 
+class AnswerSize:
+    """The size of an answer to a client, counted while it is made."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        """The maximum number of bytes."""
+        self._size = 0
+
+    def add(self, size: int) -> None:
+        """Count bytes of the answer.
+
+        :raises BadRequest: It becomes too large.
+        """
+        self._size += size
+
+        if self._size > self.limit:
+            raise BadRequest(TOO_LARGE.format(limit=self.limit))
+
+
+def json_size(value: t.Any) -> int:
+    """Return about the number of bytes of a value as JSON."""
+    if isinstance(value, (str, bytes)):
+        return len(value) + 2
+
+    if isinstance(value, dict):
+        items = value.items()
+        return 2 + sum([len(name) + 4 + json_size(item) for name, item in items])
+
+    if isinstance(value, (list, tuple)):
+        return 2 + sum([1 + json_size(item) for item in value])
+
+    return SCALAR_SIZE
+
+
 def bounds_of(app: Flask) -> Bounds:
     """Return the bounds of an application, or the defaults."""
     return t.cast(Bounds, app.extensions.get(EXTENSION) or DEFAULTS)
@@ -138,6 +185,17 @@ def bounds_of(app: Flask) -> Bounds:
 def current_bounds() -> Bounds:
     """Return the bounds of the current application, or the defaults."""
     return bounds_of(current_app) if has_app_context() else DEFAULTS
+
+
+def check_answer(method: str, body: bytes) -> bytes:
+    """Return the JSON of a result that a client gets.
+
+    :raises BadRequest: A call that writes nothing gives too much.
+    """
+    if method in READS:
+        AnswerSize(current_bounds().answer).add(len(body))
+
+    return body
 
 
 def shortened(text: str) -> str:

@@ -41,6 +41,11 @@ class Plan(t.NamedTuple):
     on_cursor: dict[t.Any, t.Any] | None = None
     """The statement as drivers take it."""
 
+    check: Callable[[t.Any], None] | None = None
+    """Called with the next rows before further ones are read. What it raises ends the
+    read.
+    """
+
 
 class PlanCache:
     """Plans whose statements are cached by shape. A full cache starts anew."""

@@ -11,6 +11,7 @@ from types import MappingProxyType
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from .bounds import json_size, SCALAR_SIZE
 from .operators import AND
 from .plan_cache import Plan, PlanCache
 from .where import conditions, ResolvedGroup, ResolvedQuery
@@ -37,6 +38,16 @@ PARAMETERS: t.Final[Mapping[str, t.Any]] = {
     name: sa.bindparam(name, type_=sa.BigInteger()) for name in (LIMIT, SKIP)
 }
 """The parameters of numbers of records."""
+
+
+TEXTS: t.Final = (sa.String, sa.LargeBinary)
+"""Types of texts and bytes of any length."""
+
+SHORT: t.Final = (
+    *(sa.Integer, sa.Numeric, sa.Boolean, sa.Uuid, sa.Enum),
+    *(sa.Date, sa.DateTime, sa.Time, sa.Interval),
+)
+"""Types whose values are short."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +77,27 @@ class Selection:
         """
         shows = [(field.name, field.conversion.show) for field in self.fields]
         return tuple([(name, show) for name, show in shows if show is not None])
+
+    @cached_property
+    def min_size(self) -> int:
+        """The bytes of a record as JSON, without what is in its long values."""
+        return 2 + sum([len(name) + 4 + SCALAR_SIZE for name in self.names])
+
+    @cached_property
+    def _long(self) -> tuple[list[int], list[int]]:
+        """The places of the texts, and of other values that may be long."""
+        types = [field.selected.type for field in self.fields]
+        texts = [i for i, each in enumerate(types) if isinstance(each, TEXTS)]
+        short = [i for i, each in enumerate(types) if isinstance(each, SHORT)]
+        others = {*range(len(types))}.difference(texts, short)
+        return [i for i in texts if i not in short], [*others]
+
+    def size_of(self, rows: Sequence[Sequence[t.Any]]) -> int:
+        """Return about the number of bytes of rows as JSON."""
+        texts, others = self._long
+        sizes = [len(row[i]) for i in texts for row in rows if row[i]]
+        sizes += [json_size(row[i]) for i in others for row in rows]
+        return self.min_size * len(rows) + sum(sizes)
 
     @cached_property
     def key(self) -> Hashable:

@@ -9,7 +9,7 @@ from ..http.error_handler import body_of
 from ..http.formatter import dumps
 from ..http.routes import current_routes
 from ..names import method_named
-from ..query.bounds import current_bounds, shortened
+from ..query.bounds import check_answer, current_bounds, shortened
 from ..service.context import HookContext
 
 if t.TYPE_CHECKING:
@@ -43,7 +43,8 @@ def answer_json(
 
         context = _context_of(records, connection, method, message)
         result = _run(context).sent
-        return b"[null,%b]" % dumps(result, context.params.user)
+        body = check_answer(method, dumps(result, context.params.user))
+        return b"[null,%b]" % body
     except Exception as error:
         failure = "%s %.100r failed."
         visible = records.errors.report(error, failure, method, message[:1])

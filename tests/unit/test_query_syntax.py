@@ -82,14 +82,16 @@ def test_empty_object_below_a_field_is_refused(query):
     [("7", 7), (5, 5), (str(2**63), 2**63 - 1), (10**400, 2**63 - 1)],
 )
 def test_limit_and_skip(value, count):
-    statement = select_of(Person, {"$limit": value, "$skip": value})
+    query = {"$limit": value, "$skip": value}
+    statement = select_of(Person, query, dialect="sqlite")
 
     assert statement.endswith(f"LIMIT {count} OFFSET {count}")
 
 
 @pytest.mark.parametrize("value", ["", None])
 def test_empty_limit_and_skip_are_the_default(value):
-    statement = select_of(Person, {"$limit": value, "$skip": value})
+    query = {"$limit": value, "$skip": value}
+    statement = select_of(Person, query, dialect="sqlite")
 
     assert statement.endswith("ORDER BY person.id")
 
