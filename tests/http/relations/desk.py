@@ -10,7 +10,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
 
-from ...authentication import SECRET
+from ...authentication import ANY_LOGIN, SECRET
 
 
 class Base(DeclarativeBase):
@@ -183,6 +183,7 @@ class Desk:
             hidden=["password"],
             relations=["organisation"],
             visible={"name": of_organisation("organisationId")},
+            allow=ANY_LOGIN,
         )
         self.add(
             "tickets",
