@@ -1,4 +1,4 @@
-"""Who may call a service, which records a user may see, and which fields in them."""
+"""The rights of users: the services they call, the records and fields they see."""
 
 from __future__ import annotations
 
