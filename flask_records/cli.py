@@ -33,7 +33,7 @@ def init_app(app: Flask) -> None:
 @group.command("openapi")
 def print_openapi() -> None:
     """Print the OpenAPI document of all services, as anonymous clients may see it."""
-    # It is loaded for this command alone.
+    # This command alone needs documents.
     from .openapi import document
 
     click.echo(json.dumps(document(), indent=2, ensure_ascii=False))
@@ -42,7 +42,7 @@ def print_openapi() -> None:
 @group.command("types")
 def print_types() -> None:
     """Print the types of all services, and a client in TypeScript with them."""
-    # It is loaded for this command alone.
+    # This command alone needs documents.
     from .openapi.typescript import typescript
 
     click.echo(typescript(), nl=False)

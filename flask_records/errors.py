@@ -77,7 +77,7 @@ class RecordsError(HTTPException):
         super().__init__(self.message)
 
     def __str__(self) -> str:
-        # It may be a lazy string of a translation.
+        # The message may be a lazy string of a translation.
         return str(self.message)
 
     @property

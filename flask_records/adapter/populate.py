@@ -93,7 +93,7 @@ class Populate:
             if not link.is_shown:
                 raise refused(full, UNKNOWN_RELATIONSHIP)
 
-            # They are checked also if there are no records that have them.
+            # Names are checked even if no record has the relationship.
             if rests:
                 served = getattr(service.capabilities, "served", None)
 

@@ -210,7 +210,7 @@ class SQLAlchemyService(Capabilities):
         :param params: The params of the caller, or ``None`` for all clients before
             any field rule.
         """
-        # They are needed for documents only.
+        # Only documents need the schemas.
         from .model_schemas import model_schemas
 
         return model_schemas(self.served, params, self.pagination, self.multi)

@@ -45,7 +45,7 @@ class SessionEvents:
         sa.event.listen(session, "after_flush", self._after_flush)
 
     def _before_flush(self, session: orm.Session, *args: t.Any) -> None:
-        # They can't be read later.
+        # Deleted records can't be read later.
         with session.no_autoflush:
             self._follow(session, REMOVED, session.deleted)
 

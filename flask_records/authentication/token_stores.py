@@ -154,7 +154,7 @@ class TableTokens:
         self, model: type[t.Any], *, session: SessionSource = session_of_app
     ) -> None:
         records = SQLAlchemyService(model, session=session, multi=["patch", "remove"])
-        # It is at no path of an application: only this class calls it.
+        # The service has no path in an application: only this class calls it.
         self._records = Service("tokens", records, CallSignals(), Transports())
         self._database = Database(session, sa.inspect(model))
         self._by_id = sa.select(*(getattr(model, name) for name in FIELDS)).where(

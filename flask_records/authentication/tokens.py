@@ -126,7 +126,7 @@ class Tokens:
         :param not_before: The time of issue, if it is later than now.
         :param claims: Claims besides those that every token has.
         """
-        # It takes ten megabytes, which a process without tokens need not have.
+        # The import takes ten megabytes, which a process without tokens can save.
         import jwt
 
         issued_at = max(int(time.time()), not_before)
@@ -153,7 +153,7 @@ class Tokens:
         payload = dict(self._verified(token))
 
         if not payload.get("nbf", 0) <= time.time() < payload["exp"]:
-            # It has expired since it was verified. This tells the reason.
+            # The token has expired since it was verified. This raises the reason.
             self._verify(token)
 
         return payload

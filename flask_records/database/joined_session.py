@@ -318,7 +318,7 @@ def follow_commit(session: orm.Session, function: Callable[[], None]) -> None:
     """
     if FOLLOWERS not in session.info:
         session.info[FOLLOWERS] = {}
-        # They stay, since a listener can't be removed while listeners run.
+        # The listeners stay: none can be removed while listeners run.
         sa.event.listen(session, "after_commit", _after_commit)
         sa.event.listen(session, "after_transaction_end", _after_end)
 

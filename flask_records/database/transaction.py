@@ -55,7 +55,7 @@ class Transaction:
         self._writes = writes
         self._parent: Transaction | None = None
         self._token: Token[Transaction | None]
-        # Those of a connection alone have the same methods.
+        # A connection without a session has the methods of one.
         self._sessions: dict[Hashable, t.Any] = {}
         self._savepoints: dict[Hashable, Savepoint] = {}
         self._after_commit: list[Callable[[], None]] = []

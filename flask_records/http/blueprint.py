@@ -164,7 +164,7 @@ class ServiceBlueprint:
 
     def _formatted(self, context: HookContext) -> ResponseReturnValue:
         if self.formatter is not format_json:
-            # It may encode the result by other means, which cut no records.
+            # A formatter of the application may encode records without cutting them.
             context.dispatch = cut_throughout(context.sent, context.params.user)
 
         return self.formatter(context)

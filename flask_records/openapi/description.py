@@ -272,7 +272,7 @@ def describe(
                 if service.rules.may_call(method, own.user)
             )
 
-        # Others make changes that the caller may not make.
+        # Other callers make changes that this one may not make.
         reads = [method for method in READS if method in service.methods]
         has_events = any(each in methods for each in reads) if reads else accepts
 

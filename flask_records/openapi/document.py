@@ -51,7 +51,7 @@ def document_text(params: Params | None = None) -> bytes:
     prefix = current_routes().mount.url_prefix
     has_events = REALTIME in current_app.extensions
     schemes = _schemes(records)
-    # They are the same in the documents of all callers.
+    # Type names are the same in the documents of all callers.
     names = type_names(dict.fromkeys(records.services), ENDS, [ERROR, DIRECTION_NAME])
     schemas: dict[str, t.Any] = {ERROR: ERROR_SCHEMA}
     paths: dict[str, t.Any] = {}

@@ -198,7 +198,7 @@ class Logins:
 
         for connection, credentials in group.items():
             with connection.lock:
-                # It may have logged in again, or out, while the check was running.
+                # The client may have logged in again, or out, during the check.
                 if connection.authentication is credentials:
                     self._end_or_set(connection, login, refusal)
 

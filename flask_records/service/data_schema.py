@@ -215,7 +215,7 @@ def _names_of(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
 
         types = (field.annotation, *t.get_args(field.annotation))
 
-        # They do not say how they are encoded.
+        # Plain bytes do not say how they are encoded.
         if bytes in types and not any(hasattr(m, "encoder") for m in field.metadata):
             raise TypeError(PLAIN_BYTES.format(name=name, model=model.__name__))
 

@@ -294,7 +294,7 @@ def cut_throughout(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
 
         for field in dataclasses.fields(value):
             item = cut_throughout(getattr(value, field.name), viewer)
-            # It may be frozen.
+            # The dataclass may be frozen.
             object.__setattr__(changed, field.name, item)
 
         return changed

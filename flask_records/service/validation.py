@@ -89,7 +89,7 @@ class MethodSchemas:
         state, names = params._state, schema.names
         state.schema_fields = None if schema.others == "allow" else schema.fields
 
-        # Others have the names that the client has sent.
+        # Other schemas keep the names that the client has sent.
         if schema.has_aliases or schema.others == "ignore":
             sent = [names.get(name, name) for name in state.client_fields]
             state.client_fields = names_of_bodies(context.data).intersection(sent)

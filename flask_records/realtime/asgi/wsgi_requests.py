@@ -302,7 +302,7 @@ class Exchange:
         except ClientGone:
             pass
         except (KeyboardInterrupt, StopIteration, SystemExit) as error:
-            # They would end the event loop.
+            # These exceptions would end the event loop.
             raise RuntimeError(f"The application has raised {error!r}.") from error
 
         if self._start is None:
