@@ -8,9 +8,9 @@ import typing as t
 import click
 from flask.cli import AppGroup, ScriptInfo
 
+from .authentication.records import current_records
 from .authentication.users import fields_of
 from .errors import RecordsError
-from .extension import current_records
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The extension of the current application, as far as logins need it."""
+"""The extension of the current application, for what needs its logins."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..http.error_handler import ErrorHandler
+    from ..service import Service
     from ..service.rights import DefaultRules
     from ..signals import OrderedSignal
+    from .access import Access
     from .limits import Limits
     from .service import AuthenticationService
 
@@ -30,6 +32,13 @@ class AuthenticationRecords(globals.Records, t.Protocol):
     @property
     def authentications(self) -> Mapping[str, AuthenticationService]:
         """The authentication services by path."""
+
+    @property
+    def accesses(self) -> Mapping[str, Access]:
+        """The authentication of the callers of each service, by path."""
+
+    def media_types_of(self, service: Service) -> tuple[str, ...]:
+        """Return the media types of bodies that a service reads."""
 
     def authentication(self, path: str | None = None) -> AuthenticationService:
         """Return the authentication service at a path, by default the first."""

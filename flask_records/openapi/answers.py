@@ -5,8 +5,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
+from ..authentication.records import current_records
 from ..errors import CLASS_NAME
-from ..extension import current_records
 from ..names import method_named, METHODS, READS
 
 if t.TYPE_CHECKING:

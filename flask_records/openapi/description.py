@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import count
 
 from ..adapter.model_schemas import docstring
-from ..extension import current_records
+from ..authentication.records import current_records
 from ..http.routes import fill_placeholders, placeholders_of, rule_of
 from ..names import BODIES, EVENTS, MANY, method_named, METHODS, READS
 from ..pagination import Pagination

@@ -8,8 +8,8 @@ import typing as t
 from flask import current_app, has_request_context, request
 
 from ..authentication import Strategy
+from ..authentication.records import current_records
 from ..authentication.strategies import ACCESS_TOKEN
-from ..extension import current_records
 from ..http.formatter import dumps
 from ..http.routes import current_routes, fill_placeholders
 from ..service.context import Params
@@ -21,7 +21,7 @@ from .reference import current_settings
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..extension import FlaskRecords
+    from ..authentication.records import AuthenticationRecords
     from ..service.schemas import Schema
     from ..typing import Record
 
@@ -100,7 +100,7 @@ def document_text(params: Params | None = None) -> bytes:
     return dumps(made)
 
 
-def _schemes(records: FlaskRecords) -> dict[str, Schema]:
+def _schemes(records: AuthenticationRecords) -> dict[str, Schema]:
     """Return the schemes of all strategies that read the headers of requests."""
     return {
         SCHEMES.get(name, name): {
@@ -115,7 +115,7 @@ def _schemes(records: FlaskRecords) -> dict[str, Schema]:
     }
 
 
-def _way_to_tokens(records: FlaskRecords) -> str:
+def _way_to_tokens(records: AuthenticationRecords) -> str:
     """Return the text about access tokens."""
     root = fill_placeholders(current_routes().mount.url_prefix, "{{{}}}".format)
     paths = " or ".join(f"POST {root}/{path}" for path in records.authentications)

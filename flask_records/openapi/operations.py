@@ -6,7 +6,7 @@ import re
 import typing as t
 from collections.abc import Mapping
 
-from ..extension import current_records
+from ..authentication.records import current_records
 from ..names import BODIES, method_named, METHODS, READS
 from ..query.conversions import nullable
 from ..query.operators import SORT

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flask import current_app, make_response, render_template, request, url_for
 
 from ..authentication.access import params_of_visitor
-from ..extension import current_records
+from ..authentication.records import current_records
 from ..http.developer_pages import (
     page_blueprint,
     PageSettings,

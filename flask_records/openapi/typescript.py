@@ -8,7 +8,7 @@ import typing as t
 from itertools import chain, starmap
 from pathlib import Path
 
-from ..extension import current_records
+from ..authentication.records import current_records
 from ..names import EVENTS, method_named
 from ..query.groups import PARAMETERS as GROUPING
 from ..query.operators import POPULATE, SELECT

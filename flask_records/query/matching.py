@@ -23,7 +23,8 @@ if t.TYPE_CHECKING:
 
     from ..typing import Record
     from .operators import Syntax
-    from .paths import Paths, Relationship
+    from .paths import Relationship
+    from .syntax import Paths
     from .where import Term
 
     Test: t.TypeAlias = Callable[[t.Any], bool | None]

@@ -10,42 +10,10 @@ from sqlalchemy import orm
 from sqlalchemy.sql import operators
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from .scope import Scope
-    from .where import ResolvedQuery
-
     Relationship: t.TypeAlias = orm.RelationshipProperty[t.Any]
 
 MAX_STEPS: t.Final = 3
 """The number of relationships in a path."""
-
-
-class Paths(t.Protocol):
-    """A model as a caller sees it, and the paths that the caller may follow."""
-
-    scope: Scope
-    """The fields that the caller may name."""
-
-    relationship: Relationship
-    """The relationship to the model, if it is at the end of a path."""
-
-    @property
-    def shown_if(self) -> Mapping[str, ResolvedQuery]:
-        """The queries of the records in which the caller sees a field, by its name. A
-        comparison of the field holds in no other record.
-        """
-
-    @property
-    def rule(self) -> ResolvedQuery:
-        """The query of the records that the caller sees."""
-
-    def related(self, name: str) -> Paths | None:
-        """Return the model at the end of a relationship, or ``None`` if there is no
-        such relationship for the caller.
-
-        :raises RecordsError: The caller may not find the records of its service.
-        """
 
 
 def meets(

@@ -41,7 +41,8 @@ from .where import (
 if t.TYPE_CHECKING:
     from .field import Field
     from .operators import Syntax
-    from .paths import Paths
+    from .paths import Relationship
+    from .scope import Scope
     from .where import Term
 
 MAX_DEPTH: t.Final = 20
@@ -54,6 +55,33 @@ COUNT = re.compile(r"\+?[0-9]{1,100}")
 DIRECTIONS = {"1": False, "-1": True, 1: False, -1: True}
 
 _Raw: t.TypeAlias = Mapping[str, t.Any]
+
+
+class Paths(t.Protocol):
+    """A model as a caller sees it, and the paths that the caller may follow."""
+
+    scope: Scope
+    """The fields that the caller may name."""
+
+    relationship: Relationship
+    """The relationship to the model, if it is at the end of a path."""
+
+    @property
+    def shown_if(self) -> Mapping[str, ResolvedQuery]:
+        """The queries of the records in which the caller sees a field, by its name. A
+        comparison of the field holds in no other record.
+        """
+
+    @property
+    def rule(self) -> ResolvedQuery:
+        """The query of the records that the caller sees."""
+
+    def related(self, name: str) -> Paths | None:
+        """Return the model at the end of a relationship, or ``None`` if there is no
+        such relationship for the caller.
+
+        :raises RecordsError: The caller may not find the records of its service.
+        """
 
 
 def resolve(query: _Raw, syntax: Syntax, paths: Paths) -> ResolvedQuery:
