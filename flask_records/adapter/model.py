@@ -20,6 +20,7 @@ from .bodies import Bodies
 from .call_paths import CallPaths
 from .fast_path import FastPath
 from .populate import Populate
+from .references import references_of
 from .relations import writable_relations
 from .resolved_call import not_found, ResolvedCall
 from .writing import Guards, UnitOfWork
@@ -39,6 +40,7 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .fast_path import Write
     from .populate import Link
+    from .references import Reference
 
 WRONG_RULE: t.Final = "A rule for '{name}' is not right: {error}"
 
@@ -102,6 +104,11 @@ class ServedModel:
     def populate(self) -> Populate:
         """The relationships that can be shown."""
         return Populate(self)
+
+    @cached_property
+    def references(self) -> Sequence[Reference]:
+        """The foreign keys of the model."""
+        return references_of(self.mapper)
 
     @cached_property
     def writable(self) -> Mapping[str, Relationship]:

@@ -11,6 +11,7 @@ from ..database.transaction import Transaction
 from ..errors import MethodNotAllowed
 from ..names import METHODS
 from ..pagination import Page, Pagination
+from ..problems import NO_RECORD
 from ..query import FieldOptions, FieldRules, Matching, Syntax
 from ..query.bounds import refuse
 from ..query.conversions import converters_of
@@ -24,6 +25,7 @@ from .call_paths import meets_related
 from .fast_path import Write
 from .model import ServedModel
 from .option_checks import check_forms, check_names, check_rules, check_secrets
+from .references import unseen_references
 from .resolved_call import identifier, not_found
 from .writing import check_number, multi_of
 
@@ -414,6 +416,12 @@ class SQLAlchemyService(Capabilities):
 
         writing, call = self.served.open_writing(params)
         bodies = call.model.bodies.created(call, data)
+        problems = {
+            f"{index}.{name}" if is_list else name: NO_RECORD
+            for index, names in enumerate(unseen_references(call, bodies))
+            for name in sorted(names)
+        }
+        refuse(problems)
         write = Write("create", writing, call, bodies, is_list=is_list)
         records = call.model.write(write)
         return records if is_list else records[0]
@@ -475,8 +483,17 @@ class SQLAlchemyService(Capabilities):
     ) -> list[Record]:
         values, errors, unwritten = body
 
-        if unwritten:
-            errors = errors | changed(writing, call, id, unwritten)
+        [unseen] = unseen_references(call, [values])
+
+        # A front end may send back what the record has, if it sees that.
+        kept = unseen & call.scope.plain if id is not None else set()
+        errors = errors | dict.fromkeys(unseen - kept, NO_RECORD)
+        compared = unwritten | {name: values[name] for name in kept}
+
+        if compared:
+            differing = changed(writing, call, id, compared)
+            missing = dict.fromkeys(kept & differing.keys(), NO_RECORD)
+            errors = errors | differing | missing
 
         refuse(errors)
         return call.model.write(Write("patch", writing, call, [values], id))

@@ -210,6 +210,12 @@ class Service(Methods, CallSignals):
         return bool(self.readable or reads or visible)
 
     @cached_property
+    def limits_find(self) -> bool:
+        """``True`` if not every user finds every record."""
+        is_limited = self.readable is not None or "find" in self.rules.allow
+        return is_limited and "find" in self.methods
+
+    @cached_property
     def has_private_fields(self) -> bool:
         """``True`` if there are fields that not every client may see."""
         parts = self.capabilities
