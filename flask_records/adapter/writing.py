@@ -18,7 +18,7 @@ from ..query.conversions import is_json
 from ..query.plans import Selection
 from ..settings import names_of
 from .bodies import changes_with_others, Constructor, has_constructor, SQLDefault
-from .relations import load_related, RelatedInstances
+from .relations import check_related, load_related, RelatedInstances
 from .resolved_call import chunks, identifier
 
 if t.TYPE_CHECKING:
@@ -150,14 +150,17 @@ class UnitOfWork:
 
     def create(self, write: Write) -> list[Record]:
         """Return new records."""
+        bodies = load_related(self._served, write)
         instances = [
             self._instance(values, f"{index}." if write.is_list else "")
-            for index, values in enumerate(load_related(self._served, write))
+            for index, values in enumerate(bodies)
         ]
 
         with write.writing.of(instances):
             write.writing.session.add_all(instances)
             self._flush(write, zip(instances, write.bodies, strict=True))
+
+        check_related(bodies)
 
         if write.call.guards is not None:
             write.call.guards.check(write, instances)
@@ -181,6 +184,8 @@ class UnitOfWork:
                 self._assign(instance, write.bodies[0])
 
             self._flush(write, [(each, write.bodies[0]) for each in instances])
+
+        check_related(write.bodies)
 
         return write.call.records(_read(write, instances))
 
