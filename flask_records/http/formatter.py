@@ -20,12 +20,20 @@ from ..pagination import Page
 from ..query.bounds import check_answer
 from ..query.casts import moment_json, moment_text
 from ..service.context import NO_RESULT
-from ..service.results import as_record, NOBODY, PrivateRecord, shows_itself
+from ..service.pieces import comes_in_pieces
+from ..service.results import (
+    as_record,
+    cut_throughout,
+    NOBODY,
+    PrivateRecord,
+    shows_itself,
+)
+from .pieces import stream
 
 if t.TYPE_CHECKING:
     from wsgiref.types import WSGIEnvironment
 
-    from ..service.context import HookContext
+    from ..service.context import Formatter, HookContext
 
 JSON: t.Final = "application/json"
 
@@ -52,8 +60,13 @@ def format_json(context: HookContext) -> Response:
     of the specification.
 
     An empty result, that is ``None``, ``False``, ``0`` or an empty text, gives a 204.
+    One that comes piece by piece gives a stream of Server-Sent Events.
     """
     sent = context.sent
+
+    if comes_in_pieces(sent):
+        viewer = context.params.user
+        return stream(context, lambda piece: b"data: %b\n\n" % dumps(piece, viewer))
 
     if sent is NO_RESULT or (not sent and not isinstance(sent, (list, dict, tuple))):
         return empty(context.status_code or 204)
@@ -61,6 +74,31 @@ def format_json(context: HookContext) -> Response:
     status = context.status_code or (201 if context.method == "create" else 200)
     body = check_answer(context.method, dumps(sent, context.params.user))
     return json_response(body, status)
+
+
+def format_pieces(
+    content_type: str, encode: Callable[[t.Any], bytes | str]
+) -> Formatter:
+    """Return a formatter of results that come piece by piece, such as exports. Others
+    are sent as JSON.
+
+    :param content_type: The media type of the response.
+    :param encode: Returns the bytes or the text of a piece, as its caller may see it.
+    """
+
+    def format(context: HookContext) -> Response:
+        viewer = context.params.user
+
+        def encoded(piece: t.Any) -> bytes:
+            text = encode(cut_throughout(piece, viewer))
+            return text.encode() if isinstance(text, str) else text
+
+        if comes_in_pieces(context.sent):
+            return stream(context, encoded, content_type)
+
+        return format_json(context)
+
+    return format
 
 
 class CompleteResponse(Response):

@@ -11,6 +11,7 @@ from ..http.routes import current_routes
 from ..names import method_named
 from ..query.bounds import check_answer, current_bounds, shortened
 from ..service.context import HookContext
+from ..service.pieces import comes_in_pieces, listed
 
 if t.TYPE_CHECKING:
     from ..extension import FlaskRecords
@@ -43,6 +44,7 @@ def answer_json(
 
         context = _context_of(records, connection, method, message)
         result = _run(context).sent
+        result = listed(result) if comes_in_pieces(result) else result
         body = check_answer(method, dumps(result, context.params.user))
         return b"[null,%b]" % body
     except Exception as error:

@@ -17,6 +17,7 @@ from ..database.transaction import Transaction
 from ..errors import without_parameters
 from ..names import EVENTS
 from ..signals import call
+from .pieces import comes_in_pieces
 from .results import event_records, records_of
 
 if t.TYPE_CHECKING:
@@ -125,8 +126,13 @@ class EventSender:
         """Send the event of a call, once for each record, if its method has one."""
         name = EVENTS.get(context.method)
 
-        if name is not None and self._service.sends_events:
-            sent = context.sent
+        sent = context.sent
+
+        if (
+            name is not None
+            and self._service.sends_events
+            and not comes_in_pieces(sent)
+        ):
             self.send(name, sent if isinstance(sent, list) else [sent], context)
 
     def send(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import typing as t
+from contextlib import closing
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
@@ -13,11 +15,12 @@ from ..names import EVENTS, method_named, METHODS, READS
 from ..signals import call
 from .context import CallState, names_of_bodies, NO_RESULT
 from .globals import call_stack
+from .pieces import comes_in_pieces, drawn
 from .results import private, records_of, selected, shown
 from .validation import check_depth, check_types
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from ..signals import CallSignals
     from ..typing import Record
@@ -247,6 +250,10 @@ class Pipeline:
         function = getattr(service.target, method)
         names = (*method_named(method).arguments, "params")
         result = call(function, *[getattr(context, name) for name in names])
+
+        if comes_in_pieces(result):
+            return result
+
         result = schemas.checked_result(context, result) if schemas else result
         is_private = context.params.provider is None
 
@@ -280,6 +287,10 @@ class Pipeline:
         """Cut the result of a call for its caller."""
         service, is_whole = self._service, context.params._state.is_whole
 
+        if is_whole and comes_in_pieces(context.sent):
+            self._cut_pieces(context)
+            return
+
         if is_whole:
             context.result = self._as_records(context, context.result)
 
@@ -295,6 +306,28 @@ class Pipeline:
 
             if sent is not context.sent:
                 context.dispatch = sent
+
+    def _cut_pieces(self, context: HookContext) -> None:
+        """Cut each piece of a result as if it were the result, once it is drawn."""
+        if context.params.provider is not None:
+            context.dispatch = self._pieces_of(context, context.sent)
+        elif self._service.has_private_fields:
+            context.result = self._pieces_of(context, context.result)
+
+    def _pieces_of(
+        self, context: HookContext, result: t.Any
+    ) -> Generator[t.Any, None, None]:
+        schemas, part = self._service.schemas.get(context.method), copy(context)
+
+        with closing(drawn(result)) as pieces:
+            for piece in pieces:
+                part.result, part.dispatch = piece, NO_RESULT
+
+                if schemas is not None:
+                    part.result = schemas.checked_result(context, piece)
+
+                self._cut(part)
+                yield part.sent
 
     def _as_records(self, context: HookContext, result: t.Any) -> t.Any:
         """Return a result of the application with dicts in the place of other records.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import io
+import threading
 import typing as t
 from concurrent import futures
 from contextlib import suppress
@@ -15,6 +16,7 @@ from wsgiref.util import is_hop_by_hop
 from werkzeug.wsgi import LimitedStream
 
 from ...http.blueprint import max_body_size
+from ...http.pieces import STREAMS
 from ...query.bounds import bounds_of
 from .admission import Refusal, respond
 from .environ import environ_of
@@ -174,6 +176,8 @@ class Requests:
         """Counts the requests, and the bytes of large bodies."""
         self._limit = threads + MAX_WAITING
         self._pool = futures.ThreadPoolExecutor(threads, "records-request")
+        # Results that come piece by piece leave threads for others.
+        self._streams = threading.BoundedSemaphore(max(1, threads // 2))
 
     async def __call__(
         self, scope: Mapping[str, t.Any], receive: Receive, send: Send
@@ -250,6 +254,7 @@ class Requests:
     ) -> None:
         loop = asyncio.get_running_loop()
         exchange = Exchange(loop, receive, send)
+        environ[STREAMS] = self._streams
         # Middleware around the application may have set variables.
         run = contextvars.copy_context().run
 

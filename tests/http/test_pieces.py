@@ -1,0 +1,294 @@
+"""Results that come piece by piece."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask, g, request
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from flask_records import (
+    BadRequest,
+    FlaskRecords,
+    format_pieces,
+    SQLAlchemyService,
+    Transaction,
+)
+from flask_records.realtime import Realtime
+from flask_records.service import pieces
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Note(Base):
+    __tablename__ = "note"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    text: Mapped[str] = mapped_column(sa.String(50))
+    secret: Mapped[str | None] = mapped_column(sa.String(50))
+
+
+class Words:
+    """Yields words."""
+
+    def find(self, params):
+        for word in request.args.get("text", "one two").split():
+            if word == "fail":
+                raise BadRequest("Not this word.")
+
+            yield {"word": word}
+
+    async def get(self, id, params):
+        async def letters():
+            for letter in id:
+                yield {"letter": letter}
+
+        return letters()
+
+    def create(self, data, params):
+        return iter([data, data])
+
+
+class Exports(SQLAlchemyService):
+    """Yields the records of a model."""
+
+    def find(self, params):
+        for text in ("a", "b"):
+            yield {"text": text, "secret": "x"}
+
+
+class Copies:
+    """Writes notes while it is read."""
+
+    def find(self, params):
+        notes = params.query["notes"]
+
+        if "together" in params.query:
+            with Transaction():
+                yield from self.copies(notes)
+        else:
+            yield from self.copies(notes)
+
+    def copies(self, notes):
+        for text in notes.split(","):
+            yield records_in(g.app)["notes"].create({"text": text})
+
+
+def records_in(app):
+    return app.extensions["records"]
+
+
+@pytest.fixture
+def records():
+    records = FlaskRecords()
+    records.add("words", Words(), public=True)
+    records.add("notes", SQLAlchemyService(Note, hidden=["secret"]), public=True)
+    records.add("exports", Exports(Note, hidden=["secret"]), public=True)
+    records.add("copies", Copies(), public=True)
+    return records
+
+
+@pytest.fixture
+def ends():
+    """What was torn down."""
+    return []
+
+
+@pytest.fixture
+def app(records, ends):
+    app = Flask("tests")
+    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
+    db = SQLAlchemy(app, model_class=Base)
+    records.init_app(app)
+
+    @app.before_request
+    def note_app():
+        g.app = app
+
+    @app.teardown_appcontext
+    def note_end(error):
+        ends.append(g.pop("app", None))
+
+    with app.app_context():
+        db.create_all()
+
+        for text in ("a", "b", "c"):
+            db.session.add(Note(text=text, secret="x"))
+
+        db.session.commit()
+
+    ends.clear()
+    return app
+
+
+@pytest.fixture
+def http(app):
+    return app.test_client()
+
+
+def pieces_of(response):
+    return [json.loads(part[6:]) for part in response.text.split("\n\n") if part]
+
+
+@pytest.mark.parametrize(
+    ("verb", "url", "status", "expected"),
+    [
+        ("GET", "/words", 200, [{"word": "one"}, {"word": "two"}]),
+        ("GET", "/words?text=+", 200, []),
+        ("GET", "/words/ab", 200, [{"letter": "a"}, {"letter": "b"}]),
+        ("POST", "/words", 201, [{"word": "x"}, {"word": "x"}]),
+    ],
+)
+def test_iterator_is_sent_piece_by_piece(http, verb, url, status, expected):
+    data = {"json": {"word": "x"}} if verb == "POST" else {}
+    response = http.open(url, method=verb, **data)
+
+    assert pieces_of(response) == expected
+    assert response.status_code == status
+    assert response.headers["Content-Type"] == "text/event-stream"
+    assert "no-cache" in response.headers["Cache-Control"]
+    assert "ETag" not in response.headers
+
+
+def test_head_of_pieces_draws_none(http):
+    response = http.head("/words?text=fail")
+
+    assert (response.status_code, response.text) == (200, "")
+    assert "Content-Length" not in response.headers
+
+
+def test_error_before_the_first_piece_is_a_usual_one(http):
+    response = http.get("/words?text=fail")
+
+    assert response.status_code == 400
+    assert response.json["message"] == "Not this word."
+
+
+def test_error_after_the_first_piece_breaks_the_response(http, caplog):
+    response = http.get("/words?text=one+fail", buffered=False)
+    parts = response.iter_encoded()
+
+    with pytest.raises(Exception, match=r"of 'words.find' has broken off. Not this"):
+        list(parts)
+
+
+def test_context_lasts_to_the_end_and_is_torn_down_once(http, app, ends):
+    response = http.get("/copies?notes=d,e", buffered=False)
+    before = list(ends)
+    response.close()
+
+    assert before == []
+    assert ends == [app]
+
+
+def test_each_call_of_a_generator_commits_alone(http, records):
+    response = http.get("/copies?notes=d,e,f", buffered=False)
+    next(response.iter_encoded())
+    response.close()
+
+    assert [note["text"] for note in http.get("/notes").json] == ["a", "b", "c", "d"]
+
+
+def test_transaction_around_pieces_is_undone_if_the_client_leaves(http):
+    response = http.get("/copies?notes=d,e&together=1", buffered=False)
+    next(response.iter_encoded())
+    response.close()
+
+    assert len(http.get("/notes").json) == 3
+    assert len(pieces_of(http.get("/copies?notes=d,e&together=1"))) == 2
+    assert len(http.get("/notes").json) == 5
+
+
+def test_pieces_are_cut_as_records_are(http):
+    assert pieces_of(http.get("/exports")) == [
+        {"text": "a"},
+        {"text": "b"},
+    ]
+
+
+def test_pieces_for_python_hide_their_fields_where_they_are_sent(records, app):
+    class Wrapper:
+        def get(self, id, params):
+            return {"notes": list(records["exports"].find())}
+
+    records = FlaskRecords()
+    records.add("exports", Exports(Note, hidden=["secret"]), public=True)
+    records.add("wrapper", Wrapper(), public=True)
+    other = Flask("other")
+    other.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
+    SQLAlchemy(other, model_class=Base)
+    records.init_app(other)
+
+    with other.app_context():
+        own = next(records["exports"].find())
+
+    notes = other.test_client().get("/wrapper/1").json["notes"]
+
+    assert own["secret"] == "x"
+    assert notes == [{"text": "a"}, {"text": "b"}]
+
+
+def test_after_hook_may_change_each_piece(records, http):
+    @records["words"].after("find")
+    def shout(method, context):
+        context.result = ({"word": piece["word"].upper()} for piece in context.result)
+
+    assert pieces_of(http.get("/words")) == [{"word": "ONE"}, {"word": "TWO"}]
+
+
+def test_pieces_of_a_create_send_no_event(records, http):
+    told = []
+    records["words"].events("created")(
+        lambda event, record, context: told.append(record)
+    )
+    http.post("/words", json={"word": "x"}).close()
+
+    assert told == []
+
+
+def test_rule_that_asks_the_result_refuses_pieces(app):
+    records = FlaskRecords()
+    allow = {"create": lambda user: {"word": "x"}}
+    records.add("words", Words(), public=True, allow=allow)
+    app = Flask("tests")
+    records.init_app(app)
+    response = app.test_client().post("/words", json={"word": "x"})
+
+    assert response.status_code in (403, 500)
+    assert response.headers["Content-Type"] == "application/json"
+
+
+def test_formatter_of_pieces_makes_a_file(app):
+    def row(piece):
+        text = io.StringIO()
+        csv.writer(text).writerow(piece.values())
+        return text.getvalue()
+
+    records = FlaskRecords()
+    records.add("words", Words(), public=True, formatter=format_pieces("text/csv", row))
+    app = Flask("tests")
+    records.init_app(app)
+    http = app.test_client()
+
+    assert http.get("/words").text == "one\r\ntwo\r\n"
+    assert http.get("/words").headers["Content-Type"] == "text/csv"
+
+
+def test_connection_gets_a_list_of_pieces(records, app, monkeypatch):
+    realtime = Realtime(records)
+    realtime.init_app(app)
+    client = realtime.test_client(app)
+
+    assert client.call("get", "words", "ab") == [{"letter": "a"}, {"letter": "b"}]
+
+    monkeypatch.setattr(pieces, "MAX_PIECES", 1)
+
+    with pytest.raises(BadRequest, match="more than 1 pieces"):
+        client.call("get", "words", "ab")
