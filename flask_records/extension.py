@@ -20,7 +20,7 @@ from .http.error_handler import ErrorHandler
 from .http.formatter import forbid_sniffing, format_json
 from .http.qs import parse
 from .http.routes import join_prefixes, Mount, placeholders_of, Routes, routes_of
-from .names import METHODS
+from .names import EVENTS, METHODS
 from .query.bounds import init_app as init_bounds
 from .service import globals, Service
 from .service.capabilities import capabilities_of
@@ -369,7 +369,13 @@ class FlaskRecords(CallSignals):
     def _check(self, app: Flask, services: Collection[Service]) -> None:
         """Check new services against the settings of an application."""
         for service in services:
-            service.capabilities.check(app, service.methods)
+            parts = service.capabilities
+
+            if parts.is_read_only:
+                writes = {name for name in EVENTS if parts.is_own(name)}
+                service.methods = tuple(n for n in service.methods if n not in writes)
+
+            parts.check(app, service.methods)
             service.rules.check()
 
             if service.path in self.authentications:

@@ -41,6 +41,11 @@ COMMIT_EVENTS: t.Final = (
 )
 """The events of a session by which an application follows its commits."""
 
+SHARDED: t.Final = """\
+Services can't use a ShardedSession. Give each shard a service with a 'session' of its \
+own.\
+"""
+
 WRITTEN: t.Final = "records_written"
 """The key in the ``info`` of a session with the instances that a service writes."""
 
@@ -64,7 +69,7 @@ class Database:
         :param writes: Make the session ready to write: take SQLite's write lock now,
             before the call reads anything that others could change until it writes.
         """
-        joined = join(self._source)
+        joined = self._join()
 
         if writes:
             joined.begin_writing(self._to_write)
@@ -76,7 +81,7 @@ class Database:
 
         :param locking: Let nobody else write what they read until the commit.
         """
-        joined = join(self._source)
+        joined = self._join()
 
         if locking:
             joined.begin_writing(self._to_write)
@@ -97,7 +102,7 @@ class Database:
         :param is_alone: ``True`` if nothing but the write happens in it.
         :raises MethodNotAllowed: The model is a view that SQLite does not write.
         """
-        joined = join(self._source)
+        joined = self._join()
         engine = self._engine_to_write(joined) if is_alone else None
         writing = Writing(joined, self._to_write, engine)
 
@@ -106,6 +111,15 @@ class Database:
             raise READ_ONLY.error(READ_ONLY.text)
 
         return writing
+
+    def _join(self) -> JoinedSession:
+        joined = join(self._source)
+
+        # A statement is of one engine here.
+        if hasattr(joined.sample, "shard_chooser"):
+            raise RuntimeError(SHARDED)
+
+        return joined
 
     def _engine_to_write(self, joined: JoinedSession) -> sa.Engine | None:
         """Return the engine for a write that needs no session, or ``None`` if a session

@@ -6,6 +6,7 @@ import typing as t
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from flask import Blueprint, current_app, Response
 from werkzeug.exceptions import PreconditionFailed
@@ -76,15 +77,18 @@ class ServiceBlueprint:
     after_request: Collection[Callable[[t.Any], t.Any]]
 
     def __post_init__(self) -> None:
+        self.blueprint = self._make()
+        """The blueprint. Its name is ``records:`` and the path."""
+
+    @cached_property
+    def _allow(self) -> str:
+        """The verbs of the service, once the application is set up."""
         methods, custom = {*self.service.methods}, self.service.custom_methods
-        allowed = [
+        return ",".join(
             verb
             for verb in VERBS
             if methods & {*BY_VERB[verb].values()} or (verb == "POST" and custom)
-        ]
-        self._allow = ",".join(allowed)
-        self.blueprint = self._make()
-        """The blueprint. Its name is ``records:`` and the path."""
+        )
 
     def _make(self) -> Blueprint:
         blueprint = Blueprint(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import sqlalchemy as sa
@@ -124,7 +124,9 @@ class Fields:
         self.writable = {
             name: field
             for name, field in self.stored.items()
-            if name in self.columns and not is_kept(self.mapper, self.columns[name])
+            if name in self.columns
+            and self.columns[name].table in written_tables(self.mapper)
+            and not is_kept(self.mapper, self.columns[name])
         }
         """The fields that bodies may name, by name."""
 
@@ -199,6 +201,30 @@ def mapper_of(model: type[t.Any]) -> orm.Mapper[t.Any]:
         return t.cast("orm.Mapper[t.Any]", sa.inspect(model))
     except (sa.exc.NoInspectionAvailable, orm.exc.UnmappedClassError) as error:
         raise TypeError(NOT_MAPPED.format(name=model.__name__)) from error
+
+
+def written_tables(mapper: orm.Mapper[t.Any]) -> Sequence[sa.Table]:
+    """Return the tables of a mapper that SQLAlchemy writes: it leaves those out whose
+    primary key is not mapped, such as the ones in a subquery, and says nothing.
+    """
+    columns = {column for prop in mapper.column_attrs for column in prop.columns}
+    return [
+        table
+        for table in mapper.tables
+        if isinstance(table, sa.Table) and columns.issuperset(table.primary_key)
+    ]
+
+
+def inner_tables(selectable: t.Any) -> Sequence[sa.Table]:
+    """Return the tables whose rows are in each row of a selectable, so that PostgreSQL
+    locks them: not those on the outer side of a join.
+    """
+    if isinstance(selectable, sa.Join):
+        inner = [] if selectable.full else inner_tables(selectable.left)
+        outer = selectable.isouter or selectable.full
+        return [*inner, *(() if outer else inner_tables(selectable.right))]
+
+    return [selectable] if isinstance(selectable, sa.Table) else []
 
 
 def _is_unique(index: sa.Index) -> bool:

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from .bounds import json_size, SCALAR_SIZE
+from .fields import inner_tables
 from .operators import AND
 from .plan_cache import Plan, PlanCache
 from .where import conditions, ResolvedGroup, ResolvedQuery
@@ -162,7 +163,7 @@ class Plans:
             where = *conditions(query, self._model, is_one=True), *self._is_id()
             statement = selection.of(self._model).where(*where).limit(1)
             statement = statement if column is None else statement.add_columns(column)
-            return statement.with_for_update(of=self._model) if locking else statement
+            return self._locked(statement) if locking else statement
 
         key = ("one", locking, column)
         return self._cache.plan(
@@ -191,7 +192,7 @@ class Plans:
 
             where = conditions(query, self._model)
             page = self._cut(query, selection.of(self._model).where(*where), *cut)
-            return page.with_for_update(of=self._model) if locking else page
+            return self._locked(page) if locking else page
 
         key = ("page", groups or query.sort, locking, *cut)
         parameters = {LIMIT: limit, SKIP: query.skip}
@@ -278,16 +279,24 @@ class Plans:
         def build() -> Select:
             where = conditions(query, self._model, is_one=has_id)
             where += self._is_id() if has_id else []
+            statement = self._cut(query, sa.select(self._model).where(*where), *cut)
+            options = orm.lazyload("*"), *[orm.defer(e.column) for e in deferred]
             return (
-                self._cut(query, sa.select(self._model).where(*where), *cut)
-                .options(orm.lazyload("*"), *[orm.defer(e.column) for e in deferred])
-                .with_for_update(of=self._model)
+                self._locked(statement)
+                .options(*options)
                 .execution_options(populate_existing=True)
             )
 
         key = ("instances", query.sort, has_id, deferred, *cut)
         parameters = {**id_parameters(id), LIMIT: limit, SKIP: query.skip}
         return self._cache.plan(key, build, parameters, query)
+
+    def _locked(self, statement: Select) -> Select:
+        """Return a statement that lets nobody else write its records until the commit.
+        A union locks nothing.
+        """
+        tables = inner_tables(self._fields.mapper.selectable)
+        return statement.with_for_update(of=tables) if tables else statement
 
     def _is_id(self) -> list[t.Any]:
         return have_id([field.column for field in self._fields.identifying])

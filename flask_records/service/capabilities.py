@@ -43,6 +43,9 @@ class Capabilities:
     methods, or names by which the object counts.
     """
 
+    is_read_only: bool = False
+    """``True`` if its own methods can't write."""
+
     field_rules: FieldRules = NO_RULES
     """The rules for the fields that a user may see or write."""
 
