@@ -93,8 +93,8 @@ def test_app_has_one_extension(app):
 
 NOT_PUBLIC = (
     "The service 'things' needs a token for its calls, and nothing issues tokens. Add"
-    ' what does, records.add("authentication", AuthenticationService()), or add the'
-    " service with public=True to let everybody in."
+    ' an authentication service, records.add("authentication",'
+    " AuthenticationService()), or add this one with public=True to let everybody in."
 )
 
 
