@@ -6,7 +6,7 @@ import typing as t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from .settings import COUNT, read_settings
+from .settings import COUNT, FLAG, read_settings
 from .typing import Record
 
 
@@ -20,14 +20,19 @@ class Pagination:
     max: int | None = None
     """The upper bound of the page size. It applies without a default, too."""
 
+    total: bool = True
+    """``False`` for pages that do not count the records, unless ``$limit`` is 0."""
+
     @classmethod
-    def of(cls, value: Mapping[str, int] | None) -> Pagination:
+    def of(cls, value: Mapping[str, t.Any] | None) -> Pagination:
         """Return the pagination of a service's option.
 
-        :param value: A mapping with ``default`` and ``max``, or ``None`` for no pages.
-        :raises RuntimeError: It has another key, or a size is not a positive integer.
+        :param value: A mapping with ``default``, ``max`` and ``total``, or ``None`` for
+            no pages.
+        :raises RuntimeError: It has another key, or a value is not valid.
         """
-        checks, example = {"default": COUNT, "max": COUNT}, {"default": 10, "max": 50}
+        checks = {"default": COUNT, "max": COUNT, "total": FLAG}
+        example = {"default": 10, "max": 50}
         return cls(**read_settings("paginate", value, checks, example=example))
 
     @property
@@ -52,8 +57,8 @@ class Pagination:
 class Page:
     """A page of records. See section 2.3 of the specification."""
 
-    total: int
-    """The number of records that match the query."""
+    total: int | None
+    """The number of records that match the query, ``None`` if they are not counted."""
 
     limit: int
     """The maximum number of records on this page."""
@@ -66,7 +71,12 @@ class Page:
 
     def to_dict(self) -> dict[str, t.Any]:
         """Return the page in its form on the wire."""
-        return dict(vars(self))
+        page = dict(vars(self))
+
+        if self.total is None:
+            del page["total"]
+
+        return page
 
 
 def with_records(result: t.Any, change: Callable[[Record], Record]) -> t.Any:

@@ -71,7 +71,8 @@ class SQLAlchemyService(Capabilities):
         Flask-SQLAlchemy-Lite by default.
     :param id: The name of the identifier field. The primary key by default.
     :param events: The names of the custom events of the service.
-    :param paginate: ``default`` and ``max``, the sizes of a page. No pages by default.
+    :param paginate: ``default`` and ``max``, the sizes of a page, and ``total``, which
+        is ``False`` for pages that are not counted. No pages by default.
     :param whitelist: The names that queries may use besides those of every service,
         such as ``$regex`` or ``$populate``. See section 2.4 of the specification.
     :param multi: Allow create, patch and remove of many records, or those named. None
@@ -119,7 +120,7 @@ class SQLAlchemyService(Capabilities):
         session: SessionSource = session_of_app,
         id: str | None = None,
         events: Collection[str] = (),
-        paginate: Mapping[str, int] | None = None,
+        paginate: Mapping[str, t.Any] | None = None,
         whitelist: Collection[str] = (),
         multi: bool | Collection[str] = False,
         hidden: Collection[str] = (),
@@ -346,10 +347,10 @@ class SQLAlchemyService(Capabilities):
             rows = [] if limit == 0 else call.read_page(reading, limit)
             # A page that is not full tells the total, unless it is empty after a skip.
             is_last = limit is None or (len(rows) < limit and (rows or not skip))
-            is_counted = pagination.is_on and not is_last
-            total = skip + len(rows)
+            has_total = pagination.total or limit == 0
+            total = skip + len(rows) if has_total else None
 
-            if is_counted:
+            if pagination.is_on and has_total and not is_last:
                 total = reading.rows(call.model.plans.count(call.query))[0][0]
 
         records = call.records(rows)

@@ -14,6 +14,9 @@ export interface Paginated<T> {
   data: T[]
 }
 
+/** A page whose records are counted for `$limit: 0` alone. */
+export type Uncounted<P> = Omit<P, 'total'> & { total?: number }
+
 export interface CallParams<Q> {
   query?: Q
   headers?: { [name: string]: string }

@@ -172,7 +172,11 @@ class ServiceDescription:
     def page(self) -> Schema | None:
         """The schema of the pages that find answers, if it does."""
         is_page = self.schemas.is_paged and self.schemas.found is None
-        return page_of(self.schemas.item) if is_page else None
+        return self.page_with(self.schemas.item) if is_page else None
+
+    def page_with(self, items: Schema) -> Schema:
+        """Return the schema of a page of the service."""
+        return page_of(items, is_counted=self.pages.total)
 
     @property
     def placeholders(self) -> list[str]:

@@ -10,7 +10,7 @@ from ..authentication.records import current_records
 from ..names import BODIES, method_named, METHODS, READS
 from ..query.conversions import nullable
 from ..query.operators import SORT
-from ..service.schemas import DIRECTION, list_of, OBJECT, page_of
+from ..service.schemas import DIRECTION, list_of, OBJECT
 from .answers import (
     errors_of,
     IF_MATCH,
@@ -115,7 +115,7 @@ class Operations:
             yield f"{name}{GROUPS}", schemas.groups
 
         if self._service.page is not None:
-            yield f"{name}{PAGE}", page_of(self._shown(schemas.item))
+            yield f"{name}{PAGE}", self._service.page_with(self._shown(schemas.item))
 
     def _body_schemas(self, name: str, body: Schema) -> Iterator[tuple[str, Schema]]:
         """Yield the schema of a body, and those of its kinds that have titles."""

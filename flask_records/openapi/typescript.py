@@ -160,13 +160,19 @@ class _Types:
 
         return declaration(f"{name}{self._generic}", self._schemas.query, named=named)
 
+    def _page_of(self, record: str) -> str:
+        """Return the type of a page."""
+        page = f"Paginated<{record}>"
+        return page if self._service.pages.total else f"Uncounted<{page}>"
+
     def _groups(self) -> Iterator[str]:
         """Yield the signature of a find of groups, if clients may ask for some."""
         name, service = self._name, self._service
 
         if self._schemas.groups is not None and "find" in service.methods:
             asked = " | ".join([f'"{n}"' for n in self._parts if n in GROUPING])
-            result = f"Paginated<{name}Groups>" if service.page else f"{name}Groups[]"
+            page = self._page_of(f"{name}Groups")
+            result = page if service.page else f"{name}Groups[]"
             params = f"GroupsParams<{name}Query, {asked}>"
             yield f"find(params: {params}): Promise<{result}>"
 
@@ -181,7 +187,7 @@ class _Types:
             record = f"Selected<{name}, {name}Field, S | {json.dumps(service.id)}>"
 
         own = [(each, record) for each in (self._schemas.record, self._schemas.item)]
-        pages = [(service.page, f"Paginated<{record}>")] if service.page else []
+        pages = [(service.page, self._page_of(record))] if service.page else []
         named = [*own, *pages, *named]
         result = "any" if call.result is None else type_of(call.result, named)
         id = type_of({**self._properties.get(service.id, {}), "examples": ()})

@@ -39,10 +39,13 @@ def object_of(properties: Mapping[str, Schema], **keywords: t.Any) -> Schema:
     return {"type": "object", "properties": properties, **keywords}
 
 
-def page_of(items: Schema) -> Schema:
-    """Return the schema of a page."""
+def page_of(items: Schema, *, is_counted: bool = True) -> Schema:
+    """Return the schema of a page.
+
+    :param is_counted: ``False`` if it may lack the total.
+    """
     parts = {"total": COUNT, "limit": COUNT, "skip": COUNT, "data": list_of(items)}
-    return object_of(parts, required=[*parts])
+    return object_of(parts, required=[*parts][not is_counted :])
 
 
 class Relation(t.NamedTuple):

@@ -30,6 +30,9 @@ def app_of_module(module_url):
         service = SQLAlchemyService(model, paginate={"default": 6}, **options)
         records.add(model.__name__.lower(), service, public=True)
 
+    uncounted = SQLAlchemyService(Message, paginate={"default": 2, "total": False})
+    records.add("uncounted", uncounted, public=True)
+
     with served(SQLAlchemy(model_class=Base), records, module_url) as app:
         yield app
 
@@ -73,6 +76,9 @@ READS = [
     ("/message?$limit=7", "SELECT"),
     ("/message?$skip=9", "SELECT COUNT"),
     ("/message?$limit=0", "COUNT"),
+    ("/uncounted", "SELECT"),
+    ("/uncounted?$skip=9", "SELECT"),
+    ("/uncounted?$limit=0", "COUNT"),
     ("/message?rank[$gt]=3&$sort[rank]=-1&$select=text", "SELECT"),
     ("/message/1", "SELECT"),
     ("/message/99", "SELECT"),
@@ -90,6 +96,14 @@ def test_statements_of_reads(engine, client, url, expected):
         client.get(url)
 
     assert kinds(statements) == expected
+
+
+def test_pages_without_a_total_count_where_they_are_asked_to(client):
+    page = client.get("/uncounted?$select=id").json
+    counted = client.get("/uncounted?$limit=0").json
+
+    assert page == {"limit": 2, "skip": 0, "data": [{"id": 1}, {"id": 2}]}
+    assert counted == {"total": 6, "limit": 0, "skip": 0, "data": []}
 
 
 WRITES = [

@@ -271,3 +271,18 @@ def test_paths_with_values_have_a_pattern(path):
         "[path: `rooms/${string}/bells`]: RoomsBellsService",
     ]
     assert '"rooms/:room/bells": ["find"]' in made
+
+
+def test_pages_that_are_not_counted_may_lack_their_total():
+    app = Flask("tasks")
+    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
+    SQLAlchemy(app, model_class=Base)
+    records = FlaskRecords()
+    paginate = {"default": 10, "total": False}
+    records.add("tasks", SQLAlchemyService(Task, paginate=paginate), public=True)
+    records.init_app(app)
+
+    with app.app_context():
+        text = typescript()
+
+    assert re.search(r"find<.*Promise<Uncounted<Paginated<Selected<", text)
