@@ -74,7 +74,12 @@ SOMETIMES_HIDDEN: t.Final = Problem(
 )
 NOT_GROUPED: t.Final = Problem("has no groups or sums", "incomparable")
 NO_SUCH_VALUE: t.Final = Problem("has no such value", "incomparable")
-NO_UNIT: t.Final = Problem("is grouped by neither day nor month", "operator")
+NO_UNIT: t.Final = Problem(
+    "is grouped by hour, day, week, month, quarter or year", "operator"
+)
+NO_ZONE: t.Final = Problem(
+    "takes the name of a time zone, for periods of '$group'", "operator"
+)
 NOT_IN_GROUPS: t.Final = Problem("is not in the groups", "unknown_field")
 NOT_OF_GROUPS: t.Final = Problem("has no meaning for groups", "operator")
 CHANGED: t.Final = Problem("can't be changed", "read_only")

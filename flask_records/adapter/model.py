@@ -201,10 +201,10 @@ class ServedModel:
         shown_if = paths.shown_if
         raw, groups = params.query, None
         is_client = params.provider is not None
-        grouped = frozenset(self.aggregates if is_client else model.fields.names)
+        grouped = self.aggregates if is_client else None
 
-        if has_groups and grouped and is_grouping(raw):
-            groups, raw = resolve_groups(raw, scope, grouped)
+        if has_groups and (grouped or not is_client) and is_grouping(raw):
+            groups, raw = resolve_groups(raw, paths, grouped)
 
         query = resolve(raw, self.syntax, paths)
         query = query if groups is None else replace(query, groups=groups)

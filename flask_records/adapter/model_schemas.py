@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import typing as t
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
 
 from sqlalchemy import orm
 
 from ..database.transaction import Transaction
 from ..query.conversions import nullable
-from ..query.groups import AGGREGATES, GROUP, UNITS
+from ..query.groups import AGGREGATES, Function, GROUP, PERIODS, ZONE
 from ..query.operators import LIMIT, POPULATE, SELECT, SKIP, SORT
 from ..query.readers import contained, flag, many, one, pair, pattern, text
 from ..service.globals import current_records
@@ -71,11 +73,10 @@ def model_schemas(
     served = model.on(dialect)
     scope = model.scope_of(params, served)
     optional = model.rules.writable if params is None else scope.conditional
-    schemas = ModelSchemas(model, scope, optional)
+    schemas = ModelSchemas(model, scope, optional, _paths(served, scope, params))
     relations = _relations(model, scope) if model.syntax.populates else {}
-    paths = _paths(served, scope, params)
     populated = [*relations, *(_further(relations, params) if relations else ())]
-    query = schemas.query(pagination, populated, paths)
+    query = schemas.query(pagination, populated)
     return Schemas(
         record=schemas.record(),
         create=schemas.body("create"),
@@ -94,6 +95,7 @@ class ModelSchemas:
 
     :param scope: The scope of the caller, on the application's database.
     :param optional: The names of fields that some callers or records do not take.
+    :param paths: The relationships that queries may follow, and the fields there.
     """
 
     def __init__(
@@ -101,8 +103,10 @@ class ModelSchemas:
         model: ServedModel,
         scope: Scope,
         optional: Collection[str],
+        paths: Mapping[str, tuple[Relationship, Scope]],
     ) -> None:
         self._model = model
+        self._paths = paths
         self._scope = scope
         self._fields = scope.fields
         self._optional = optional
@@ -159,13 +163,11 @@ class ModelSchemas:
         self,
         pagination: Pagination,
         related: Collection[str],
-        paths: Mapping[str, tuple[Relationship, Scope]],
     ) -> Schema:
         """Return the schema of the query of find. Of paths to other records it has
         those over one relationship.
 
         :param related: The relationships that records can be shown with, and paths.
-        :param paths: The relationships that queries may follow, and the fields there.
         """
         scope, id = self._scope, self._fields.id
         shown = [id, *[field for field in scope if field is not id]]
@@ -173,7 +175,7 @@ class ModelSchemas:
         ordered = _sorted_names(scope)
         compared = {each.name: self._compared(each) for each in shown}
 
-        for name, (relationship, there) in paths.items():
+        for name, (relationship, there) in self._paths.items():
             compared |= {f"{name}.{each.name}": self._compared(each) for each in there}
 
             if not relationship.uselist:
@@ -198,8 +200,12 @@ class ModelSchemas:
             paging[name] = {**list_of({"enum": names}), **text}
 
             if name == GROUP and (times := self._times(names)):
-                units = object_of(dict.fromkeys(times, {"enum": [*UNITS]}))
-                paging[name] = {"anyOf": [paging[name], units]}
+                units = {
+                    each: {"enum": [n for n in PERIODS if self._has(each, PERIODS[n])]}
+                    for each in times
+                }
+                paging[name] = {"anyOf": [paging[name], object_of(units)]}
+                paging[ZONE] = {**TEXT, "description": "The time zone of periods."}
 
         group = list_of(object_of(compared))
         groups = dict.fromkeys(sorted(self._model.syntax.groups), group)
@@ -212,9 +218,9 @@ class ModelSchemas:
         if not grouping:
             return None
 
-        fields = self._fields.stored
+        fields = {**self._fields.stored, **self._at_paths}
         keys = grouping.pop(GROUP, [])
-        times, days = self._times(keys), {"description": "A day or month, or a time."}
+        times, days = self._times(keys), {"description": "A period, or a time."}
         properties: dict[str, t.Any] = {
             name: {**self._shown(fields[name]), **(days if name in times else {})}
             for name in keys
@@ -233,6 +239,7 @@ class ModelSchemas:
         allowed, stored = self._model.aggregates, self._fields.stored
         names = [each for each in allowed if each in self._scope.plain]
         keys = [each for each in names if stored[each].conversion.is_sorted]
+        keys += [each for each in allowed if each in self._at_paths]
         by_function = {
             name: [each for each in names if function.takes(stored[each].column.type)]
             for name, function in AGGREGATES.items()
@@ -242,9 +249,24 @@ class ModelSchemas:
         }
 
     def _times(self, names: Collection[str]) -> list[str]:
-        """Return the names of fields that have days and months."""
-        takes, stored = UNITS["day"].takes, self._fields.stored
-        return [name for name in names if takes(stored[name].column.type)]
+        """Return the names of fields that have periods, such as days."""
+        own = [name for name in names if name in self._fields.stored]
+        return [name for name in own if self._has(name, PERIODS["day"])]
+
+    def _has(self, name: str, function: Function) -> bool:
+        return function.takes(self._fields.stored[name].column.type)
+
+    @cached_property
+    def _at_paths(self) -> Mapping[str, Field]:
+        """The fields of related records that groups may have, by their paths."""
+        return {
+            # A record may refer to none that the caller sees.
+            f"{name}.{each}": replace(there.fields.stored[each], is_nullable=True)
+            for name, (relationship, there) in self._paths.items()
+            if not relationship.uselist
+            for each in _sorted_names(there)
+            if each in there.fields.stored
+        }
 
     def _compared(self, field: Field) -> Schema:
         """Return the schema of a field in a query: a value, or operators."""

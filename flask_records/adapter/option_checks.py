@@ -70,6 +70,12 @@ def check_names(model: ServedModel) -> None:
     options, fields = model.options, model.generic.fields.stored
     relationships = model.mapper.relationships.keys()
     converted = [key for key in options.converters if isinstance(key, str)]
+    to_one = [
+        relationship
+        for name, relationship in model.mapper.relationships.items()
+        if name in model.relations and not relationship.uselist
+    ]
+    paths = [f"{each.key}.{n}" for each in to_one for n in values_of(each.mapper)]
     named: list[tuple[str, Iterable[str], Collection[str], str]] = [
         # A value without a form on the wire is hidden from everybody.
         ("hidden", options.hidden, values_of(model.mapper), "field"),
@@ -77,7 +83,7 @@ def check_names(model: ServedModel) -> None:
         ("write_once", options.write_once, fields, "field"),
         ("fields", options.listed or (), fields, "field"),
         ("converters", converted, fields, "field"),
-        ("aggregates", model.aggregates, fields, "field"),
+        ("aggregates", model.aggregates, [*fields, *paths], "field"),
         ("populate", model.populate_paths, relationships, "relationship"),
         ("relations", model.relations, relationships, "relationship"),
     ]

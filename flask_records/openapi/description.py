@@ -18,6 +18,7 @@ from ..http.routes import fill_placeholders, placeholders_of, rule_of
 from ..names import BODIES, EVENTS, MANY, method_named, METHODS, READS
 from ..pagination import Pagination
 from ..query.groups import PARAMETERS as GROUPING
+from ..query.groups import ZONE
 from ..query.operators import LIMIT, POPULATE, SELECT, SORT
 from ..service.context import Params
 from ..service.schemas import list_of, OBJECT, object_of, page_of, schemas_of
@@ -329,7 +330,7 @@ def _ungrouped(parts: Mapping[str, Schema]) -> Mapping[str, Schema]:
     """Return the parts of a query of find that a write of many records takes: it has no
     pages and no groups.
     """
-    parts = {name: each for name, each in parts.items() if name not in GROUPING}
+    parts = {n: each for n, each in parts.items() if n not in {*GROUPING, ZONE}}
 
     if LIMIT in parts:
         limit = {k: v for k, v in parts[LIMIT].items() if k != DEFAULT}

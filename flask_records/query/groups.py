@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache, partial
 
 import sqlalchemy as sa
 
@@ -11,13 +12,15 @@ from .. import problems
 from .bounds import INDEX, refused
 from .conversions import Unreadable
 from .operators import POPULATE, SELECT, SORT
+from .periods import is_zone, period, UNITS, UTC
 from .readers import items_of
-from .syntax import is_descending, names_listed
+from .syntax import is_descending, names_listed, sorted_by
 
 if t.TYPE_CHECKING:
     from ..typing import Record
     from .field import Field
-    from .scope import Scope
+    from .syntax import Paths
+    from .where import SortPath
 
 GROUP: t.Final = "$group"
 """The special parameter that names the fields by which records are grouped."""
@@ -26,9 +29,8 @@ NUMBERS: t.Final = (sa.Integer, sa.Numeric)
 ORDERED: t.Final = (*NUMBERS, sa.String, sa.DateTime, sa.Date, sa.Time, sa.Interval)
 TIMES: t.Final = (sa.DateTime, sa.Date)
 
-FORMATS: t.Final = {"day": "%Y-%m-%d", "month": "%Y-%m"}
-POSTGRESQL_FORMATS: t.Final = {"day": "YYYY-MM-DD", "month": "YYYY-MM"}
-"""The units of times, and the forms of their values."""
+ZONE: t.Final = "$zone"
+"""The special parameter that names the time zone of days and other periods."""
 
 
 class Function(t.NamedTuple):
@@ -65,19 +67,11 @@ def _average(column: t.Any, dialect: str) -> t.Any:
     return sa.func.avg(sa.cast(column, sa.Double), type_=sa.Double())
 
 
-def _unit(unit: str) -> Function:
-    def of(column: t.Any, dialect: str) -> t.Any:
-        if dialect == "sqlite":
-            return sa.func.strftime(_text(FORMATS[unit]), column)
-
-        if dialect != "postgresql":
-            return sa.func.date_format(column, _text(FORMATS[unit]))
-
-        is_zoned = getattr(column.type, "timezone", False)
-        moment = sa.func.timezone(_text("UTC"), column) if is_zoned else column
-        return sa.func.to_char(moment, _text(POSTGRESQL_FORMATS[unit]))
-
-    return Function(of, TIMES)
+@lru_cache(maxsize=500)
+def _period(unit: str, zone: str) -> Function:
+    # A date is the same in all zones, and has no hours.
+    of_dates = zone == UTC and unit != "hour"
+    return Function(partial(period, unit, zone), TIMES if of_dates else TIMES[:1])
 
 
 def _show_own(field: Field, value: t.Any) -> t.Any:
@@ -102,8 +96,8 @@ AGGREGATES: t.Final[Mapping[str, Function]] = {
 OWN: t.Final = Function(lambda column, dialect: column, show=_show_own)
 """The value of a field itself, by which records are grouped."""
 
-UNITS: t.Final = {unit: _unit(unit) for unit in FORMATS}
-"""The days and months of times in UTC, by which records are grouped."""
+PERIODS: t.Final = {unit: _period(unit, UTC) for unit in UNITS}
+"""The periods of times in UTC, by which records are grouped."""
 
 PARAMETERS: t.Final = frozenset({GROUP, *AGGREGATES})
 
@@ -123,6 +117,14 @@ class GroupColumn(t.NamedTuple):
     dialect: str
     """The name of the dialect of the database."""
 
+    path: SortPath | None = None
+    """The path to the field, if it is one of a related record."""
+
+    @property
+    def is_period(self) -> bool:
+        """``True`` for a key that is not the value of the field itself."""
+        return self.aggregate is None and self.function is not OWN
+
     @property
     def name(self) -> str:
         """The name in an order: that of a field, or such as ``$sum.cost``."""
@@ -132,7 +134,8 @@ class GroupColumn(t.NamedTuple):
     @property
     def column(self) -> t.Any:
         """The expression of the value."""
-        return self.function.of(self.field.column, self.dialect)
+        column = self.field.column if self.path is None else self.path.column
+        return self.function.of(column, self.dialect)
 
     @property
     def selected(self) -> t.Any:
@@ -157,14 +160,35 @@ class Groups(t.NamedTuple):
     sort: tuple[tuple[GroupColumn, bool], ...]
     """The order, and ``True`` for what is in descending order."""
 
+    @property
+    def columns(self) -> tuple[GroupColumn, ...]:
+        """The columns of a statement."""
+        return (*self.keys, *self.aggregates)
+
+    def label(self, column: GroupColumn) -> str:
+        """Return the name of a column in a statement."""
+        return f"records_{self.columns.index(column)}"
+
+    def expression(self, column: GroupColumn) -> t.Any:
+        """Return the expression that groups or sorts by a column."""
+        if column.path is None and not column.is_period:
+            return column.column
+
+        # It is long, or has parameters, which PostgreSQL takes for others.
+        return sa.literal_column(self.label(column))
+
+    @property
+    def follows_paths(self) -> bool:
+        """``True`` if a key is a field of a related record."""
+        return any([key.path is not None for key in self.keys])
+
     def record(self, row: Sequence[t.Any]) -> Record:
         """Return the record of a row: the values of the keys by their names, and those
         of each function by its name and the names of the fields.
         """
-        columns = (*self.keys, *self.aggregates)
         record: Record = {}
 
-        for column, value in zip(columns, row, strict=True):
+        for column, value in zip(self.columns, row, strict=True):
             name = column.aggregate
             place = record if name is None else record.setdefault(name, {})
             place[column.field.name] = column.shown(value)
@@ -178,14 +202,16 @@ def is_grouping(query: Mapping[str, t.Any]) -> bool:
 
 
 def resolve_groups(
-    query: Mapping[str, t.Any], scope: Scope, allowed: Collection[str]
+    query: Mapping[str, t.Any], paths: Paths, allowed: Collection[str] | None
 ) -> tuple[Groups, dict[str, t.Any]]:
     """Return the groups that a query asks for, and the rest of the query.
 
-    :param scope: The fields that the caller may name.
-    :param allowed: The names of the fields that have groups and aggregates.
+    :param paths: The fields that the caller may name, and the paths to others.
+    :param allowed: The names of the fields, and the paths over one relationship, that
+        have groups and aggregates, or ``None`` for all.
     :raises BadRequest: A part is not understood, or the caller may not ask for it.
     """
+    scope = paths.scope
     dialect = t.cast("sa.Dialect", scope.fields.dialect).name
 
     for name in (SELECT, POPULATE):
@@ -193,23 +219,27 @@ def resolve_groups(
             raise refused(name, problems.NOT_OF_GROUPS)
 
     def column(name: str, function: Function, aggregate: str | None) -> GroupColumn:
-        field = scope[name]
-        is_key = aggregate is None
+        field, path = scope.fields.stored.get(name), None
+        is_key, is_allowed = aggregate is None, allowed is None or name in allowed
 
-        if (
-            name not in allowed
-            or name not in scope.plain
-            or field is scope.fields.composite
-            or (is_key and not field.conversion.is_sorted)
-        ):
+        if is_key and is_allowed and name.count(".") == 1:
+            [path, *others] = t.cast("Sequence[SortPath]", sorted_by(paths, name))
+            field = None if others else t.cast("Field", path.target)
+            is_fit = function is OWN
+        else:
+            field = scope[name]
+            is_fit = field is not scope.fields.composite and name in scope.plain
+            is_fit = is_fit and (field.conversion.is_sorted or not is_key)
+
+        if field is None or not is_allowed or not is_fit:
             raise refused(name, problems.NOT_GROUPED)
 
         if not function.takes(field.column.type):
             raise refused(name, problems.NO_SUCH_VALUE)
 
-        return GroupColumn(field, function, aggregate, dialect)
+        return GroupColumn(field, function, aggregate, dialect, path)
 
-    keys = tuple([column(name, unit, None) for name, unit in _keys(query.get(GROUP))])
+    keys = tuple([column(name, each, None) for name, each in _keys(query)])
     aggregates = tuple(
         [
             column(name, function, parameter)
@@ -222,26 +252,33 @@ def resolve_groups(
         raise refused(GROUP, problems.no_names(GROUP))
 
     sort = _sort(query.get(SORT, {}), (*keys, *aggregates))
-    rest = {n: query[n] for n in query if n not in {*PARAMETERS, SORT}}
+    rest = {n: query[n] for n in query if n not in {*PARAMETERS, SORT, ZONE}}
     return Groups(keys, aggregates, sort), rest
 
 
-def _keys(value: t.Any) -> list[tuple[str, Function]]:
-    """Return the names of the fields to group by, each itself or by a unit."""
+def _keys(query: Mapping[str, t.Any]) -> list[tuple[str, Function]]:
+    """Return the names of the fields to group by, each itself or by a period."""
+    value, zone = query.get(GROUP), query.get(ZONE, UTC)
+
     if not isinstance(value, Mapping) or items_of(value) is not None:
-        names = names_listed(GROUP, () if value is None else value)
-        return [(name, OWN) for name in dict.fromkeys(names)]
+        value = dict(enumerate(names_listed(GROUP, () if value is None else value)))
 
     keys: dict[str, Function] = {}
 
+    if not is_zone(zone):
+        raise refused(ZONE, problems.NO_ZONE)
+
     for name, unit in value.items():
         # A query string has a list and names in one: $group[]=a&$group[b]=day.
-        if isinstance(unit, str) and INDEX.fullmatch(name):
+        if isinstance(unit, str) and INDEX.fullmatch(str(name)):
             keys[unit] = OWN
         elif isinstance(unit, str) and unit in UNITS:
-            keys[name] = UNITS[unit]
+            keys[name] = _period(unit, zone)
         else:
             raise refused(name, problems.NO_UNIT)
+
+    if ZONE in query and all(each is OWN for each in keys.values()):
+        raise refused(ZONE, problems.NO_ZONE)
 
     return [*keys.items()]
 
@@ -264,8 +301,3 @@ def _sort(
     return tuple(
         [(by_name[name], way) for name, way in ({**ways, **keys} | ways).items()]
     )
-
-
-def _text(text: str) -> t.Any:
-    # PostgreSQL takes an expression with a parameter for another one in GROUP BY.
-    return sa.literal_column(f"'{text}'", sa.String())

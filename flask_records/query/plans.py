@@ -23,7 +23,7 @@ if t.TYPE_CHECKING:
     from .conversions import Cast
     from .field import Field
     from .fields import Fields
-    from .groups import GroupColumn, Groups
+    from .groups import Groups
     from .where import SortPath
 
     Select: t.TypeAlias = sa.Select[t.Any]
@@ -214,10 +214,9 @@ class Plans:
         return self._cache.plan(("count", groups), build, {}, query)
 
     def _grouped(self, groups: Groups, query: ResolvedQuery) -> Select:
-        columns = (*groups.keys, *groups.aggregates)
-        named = [each.selected.label(f"records_{i}") for i, each in enumerate(columns)]
-        statement = sa.select(*named).select_from(self._model)
-        keys = [key.column for key in groups.keys]
+        columns = [each.selected.label(groups.label(each)) for each in groups.columns]
+        statement = sa.select(*columns).select_from(self._model)
+        keys = [groups.expression(key) for key in groups.keys]
         return statement.where(*conditions(query, self._model)).group_by(*keys)
 
     def statement(self, query: ResolvedQuery, selection: Selection) -> Select:
@@ -309,7 +308,10 @@ class Plans:
         groups, primary_key = query.groups, self._fields.primary_key
 
         if groups is not None:
-            return [self._direction(*each) for each in groups.sort]
+            return [
+                self._directed(groups.expression(each), is_descending)
+                for each, is_descending in groups.sort
+            ]
 
         columns = [self._direction(*each) for each in query.sort]
         is_descending = bool(query.sort) and query.sort[-1][1]
@@ -317,15 +319,19 @@ class Plans:
             column.desc() if is_descending else column for column in primary_key
         ]
 
-    def _direction(
-        self, field: Field | SortPath | GroupColumn, is_descending: bool
+    def _direction(self, field: Field | SortPath, is_descending: bool) -> t.Any:
+        is_nullable = getattr(field, "is_nullable", True)
+        return self._directed(field.column, is_descending, is_nullable=is_nullable)
+
+    def _directed(
+        self, column: t.Any, is_descending: bool, *, is_nullable: bool = True
     ) -> t.Any:
-        column = field.column.desc() if is_descending else field.column.asc()
+        directed = column.desc() if is_descending else column.asc()
 
-        if not self._has_great_nulls or not getattr(field, "is_nullable", True):
-            return column
+        if not self._has_great_nulls or not is_nullable:
+            return directed
 
-        return column.nulls_last() if is_descending else column.nulls_first()
+        return directed.nulls_last() if is_descending else directed.nulls_first()
 
     def _cut(
         self, query: ResolvedQuery, statement: Select, has_limit: bool, has_skip: bool

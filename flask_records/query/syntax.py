@@ -277,10 +277,14 @@ def _sort(paths: Paths, value: t.Any) -> tuple[tuple[Field | SortPath, bool], ..
         raise refused(SORT, problems.NO_ORDER)
 
     ways = [(name, is_descending(name, way)) for name, way in value.items()]
-    return tuple([(e, way) for name, way in ways for e in _sorted_by(paths, name)])
+    return tuple([(e, way) for name, way in ways for e in sorted_by(paths, name)])
 
 
-def _sorted_by(paths: Paths, name: str) -> Sequence[Field | SortPath]:
+def sorted_by(paths: Paths, name: str) -> Sequence[Field | SortPath]:
+    """Return the fields, or the paths to fields, that a name sorts by.
+
+    :raises BadRequest: There is no such field for the caller, or it has no order.
+    """
     first, dot, rest = name.partition(".")
 
     if not dot:
@@ -294,7 +298,7 @@ def _sorted_by(paths: Paths, name: str) -> Sequence[Field | SortPath]:
     if related.relationship.uselist:
         raise refused(f"{related.scope.path}{rest}", problems.SEVERAL)
 
-    targets = _sorted_by(related, rest)
+    targets = sorted_by(related, rest)
     return [SortPath(related.relationship, related.rule, each) for each in targets]
 
 
