@@ -199,6 +199,8 @@ def disposed_engines():
         yield
     finally:
         sa.event.remove(sa.Engine, "engine_connect", remember)
+        # SQLAlchemy takes a class for listened to for ever: other tests look at that.
+        sa.Engine._has_events = False
 
         for engine in engines.values():
             engine.dispose()
