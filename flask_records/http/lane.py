@@ -90,8 +90,10 @@ class Lane:
 
             if not placeholder:
                 self._rules[url] = rule
-            elif url in rules and not any(
-                each.startswith(f"{url}/") for each in others
+            elif (
+                placeholder[:-1].isidentifier()
+                and url in rules
+                and not any(each.startswith(f"{url}/") for each in others)
             ):
                 self._below[url] = rule, placeholder.rstrip(">")
 

@@ -129,6 +129,28 @@ def test_application_that_matches_hosts_or_subdomains(matched, options):
     assert matched == ["/rooms"]
 
 
+@pytest.mark.parametrize("path", ["rooms/<int:room>/notes", "rooms/:room/notes"])
+def test_service_below_records_does_not_take_their_urls(path):
+    class Notes:
+        def find(self, params):
+            return params.route
+
+        def get(self, id, params):
+            return {"id": id}
+
+    records = FlaskRecords()
+    records.add("rooms", Rooms(), public=True)
+    records.add(path, Notes(), public=True)
+    app = Flask(__name__)
+    records.init_app(app)
+    client = app.test_client()
+    client.get("/rooms")
+
+    assert client.get("/rooms/7").json == {"id": "7", "url": "/rooms/7"}
+    assert [*client.get("/rooms/7/notes").json] == ["room"]
+    assert client.get("/rooms/7/notes/1").json == {"id": "1"}
+
+
 def test_view_below_a_service_is_found_first():
     app, client = make()
     app.add_url_rule("/rooms/export", view_func=lambda: "all", endpoint="export")
