@@ -98,12 +98,15 @@ def started(arguments, environment):
 
 
 @contextmanager
-def gunicorn(url, folder, **variables):
-    """A gunicorn that serves the example application from a database, as soon as each
-    of its workers has answered, and is stopped after the block.
+def gunicorn(url, folder, application="wsgi", **variables):
+    """A gunicorn that serves an application from a database, the example by default, as
+    soon as each of its workers has answered, and is stopped after the block.
+
+    :param application: The module of the application.
     """
     options = "-c instance/gunicorn.conf.py --access-logfile -"
     arguments = [*options.split(), "--access-logformat", "Served by %(p)s"]
+    arguments.append(f"{application}:asgi")
 
     with started(arguments, {**environment(url, folder), **variables}) as server:
         wait_for_workers(server)
