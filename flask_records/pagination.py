@@ -9,6 +9,13 @@ from dataclasses import dataclass, replace
 from .settings import COUNT, FLAG, read_settings
 from .typing import Record
 
+if t.TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    R = TypeVar("R", default=Record)
+else:
+    R = t.TypeVar("R")
+
 
 @dataclass(frozen=True)
 class Pagination:
@@ -54,8 +61,10 @@ class Pagination:
 
 
 @dataclass(frozen=True)
-class Page:
-    """A page of records. See section 2.3 of the specification."""
+class Page(t.Generic[R]):
+    """A page of records. See section 2.3 of the specification. ``Page[Model]`` in
+    ``schemas`` is one of records that fit a model.
+    """
 
     total: int | None
     """The number of records that match the query, ``None`` if they are not counted."""
@@ -66,7 +75,7 @@ class Page:
     skip: int
     """The number of records before this page."""
 
-    data: list[Record]
+    data: list[R]
     """The records."""
 
     def to_dict(self) -> dict[str, t.Any]:

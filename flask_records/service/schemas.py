@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from ..names import BODIES, METHODS
+from ..pagination import Page
 
 if t.TYPE_CHECKING:
     from . import Service
@@ -22,7 +23,11 @@ OBJECT: t.Final = {"type": "object"}
 COUNT: t.Final = {"type": "integer", "minimum": 0}
 """The schema of a number of records."""
 
-DIRECTION: t.Final = {"type": "integer", "enum": [1, -1]}
+DIRECTION: t.Final = {
+    "type": "integer",
+    "enum": [1, -1],
+    "x-enum-varnames": ["ascending", "descending"],
+}
 """The schema of the direction of a sort: ascending, or descending."""
 
 
@@ -108,6 +113,13 @@ class Schemas(t.NamedTuple):
         return {"anyOf": [self.record, self.groups]} if self.groups else self.record
 
 
+MAKE_FOUND: t.Final[Mapping[t.Any, Callable[[Schema], Schema]]] = {
+    list: list_of,
+    Page: page_of,
+    None: lambda record: record,
+}
+"""Return the schema of the answer of find, by its shape."""
+
 ANYTHING: t.Final = Schemas(
     record={}, found={}, many={}, multi=frozenset({"create", "patch", "remove"})
 )
@@ -138,8 +150,13 @@ def schemas_of(service: Service, params: Params | None = None) -> Schemas:
 
     if result is not None:
         record = result.json_schema("result")
-        found = {"anyOf": [list_of(record), page_of(record)]}
-        changes |= {"record": record, "found": found, "many": list_of(record)}
+        changes |= {"record": record, "many": list_of(record)}
+
+    find = classes.get("find")
+
+    if find is not None and find.result is not None:
+        found = find.result.json_schema("result")
+        changes["found"] = MAKE_FOUND[find.shape](found)
 
     query = classes["find"].query if "find" in classes else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from ..errors import BadRequest, not_an_object
 from ..names import BODIES, METHODS
@@ -30,6 +30,11 @@ NO_SCHEMA: t.Final = """\
 or a single value, give a model with a field for it.\
 """
 
+NO_SHAPE: t.Final = """\
+it is a '{type}'. The 'result' of find is 'list[Model]' for a list of records, \
+'Page[Model]' for a page, and 'Model' for one\
+"""
+
 NO_PACKAGE: t.Final = """\
 {place} of '{path}' is {value!r}, which needs 'flask-record-services[pydantic]'.\
 """
@@ -51,6 +56,9 @@ class MethodSchemas:
 
     result: DataSchema | None = None
     """The schema of a record in the result, or of that of a custom method."""
+
+    shape: type[t.Any] | None = None
+    """``list`` or :class:`.Page` if find gives several records, ``None`` for one."""
 
     def check_query(self, context: HookContext) -> None:
         """Check the query of a call.
@@ -110,6 +118,8 @@ class MethodSchemas:
         result = cut_throughout(result, viewer)
 
         try:
+            self._check_shape(context.method, result)
+
             if context.method in METHODS and isinstance(result, Page):
                 return replace(result, data=[schema.shown(e) for e in result.data])
 
@@ -120,6 +130,17 @@ class MethodSchemas:
         except ValueError as error:
             place = {"path": context.path, "method": context.method}
             raise ValueError(UNFIT.format(**place, error=error)) from error
+
+    def _check_shape(self, method: str, result: t.Any) -> None:
+        """Refuse several records of find in the place of one, and the reverse.
+
+        :raises ValueError: The result has another form than documents say.
+        """
+        is_several = isinstance(result, (list, Page))
+        fits = isinstance(result, self.shape) if self.shape else not is_several
+
+        if method == "find" and not fits:
+            raise ValueError(NO_SHAPE.format(type=type(result).__name__))
 
 
 def check_depth(context: HookContext) -> None:
@@ -177,12 +198,18 @@ def schemas_of(
     for method, parts in given.items():
         parts = parts if isinstance(parts, Mapping) else {"data": parts}
         _check_parts(path, method, parts, is_model=is_model)
-        schemas[method] = MethodSchemas(
-            **{
-                part: _schema_of(f"schemas[{method!r}][{part!r}]", path, model)
-                for part, model in parts.items()
-            }
-        )
+        checked: dict[str, t.Any] = {}
+
+        for part, value in parts.items():
+            shape, model = t.cast("t.Any", t.get_origin(value)), value
+
+            if (method, part) == ("find", "result") and shape in (list, Page):
+                checked["shape"], [model] = shape, t.get_args(value)
+
+            place = f"schemas[{method!r}][{part!r}]"
+            checked[part] = _schema_of(place, path, model)
+
+        schemas[method] = MethodSchemas(**checked)
 
     return schemas
 
@@ -190,7 +217,7 @@ def schemas_of(
 def _check_parts(
     path: str, method: str, parts: Mapping[str, t.Any], *, is_model: bool
 ) -> None:
-    allowed = [field.name for field in fields(MethodSchemas)]
+    allowed = ["data", "query", "result"]
 
     if method in METHODS:
         has_data = method in BODIES

@@ -77,7 +77,7 @@ def app():
     service = Books(Book, readonly=["state"])
     methods = ["find", "create", "patch", "sell"]
     records.add("books", service, methods=methods, schemas=schemas, public=True)
-    find = {"query": Order, "result": Sold}
+    find = {"query": Order, "result": list[Sold]}
     records.add("prices", Prices(), schemas={"find": find}, public=True)
 
     with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:

@@ -115,7 +115,7 @@ def test_query_and_result(add):
         limit: int = Field(default=5, alias="$limit")
         names: list[str] = []
 
-    _, call = add({"find": {"query": Query, "result": Paper}})
+    _, call = add({"find": {"query": Query, "result": list[Paper]}})
 
     assert call("GET", "/shop?$limit=3") == (200, [{"name": "A4", "area": 623}])
     assert errors_of(call("GET", "/shop?$limit=x&size=1")) == {
@@ -128,13 +128,13 @@ def test_result_of_a_class_that_allows_other_names_has_them(add):
     class Named(BaseModel, extra="allow"):
         name: str
 
-    _, call = add({"find": {"result": Named}})
+    _, call = add({"find": {"result": list[Named]}})
 
     assert call("GET", "/shop")[1][0].keys() == {"name", "area", "secret", "query"}
 
 
 def test_records_of_a_page_are_those_of_the_result(add, monkeypatch):
-    _, call = add({"find": {"result": Paper}})
+    _, call = add({"find": {"result": Page[Paper]}})
     page = Page(1, 10, 0, [{"name": "A4", "area": "623", "secret": 1}])
     monkeypatch.setattr(Shop, "find", lambda self, params: page)
 
@@ -142,6 +142,26 @@ def test_records_of_a_page_are_those_of_the_result(add, monkeypatch):
         200,
         {"total": 1, "limit": 10, "skip": 0, "data": [{"name": "A4", "area": 623}]},
     )
+
+
+@pytest.mark.parametrize("shape", [Paper, list[Paper], Page[Paper]])
+def test_find_gives_what_its_result_says(add, monkeypatch, caplog, shape):
+    _, call = add({"find": {"result": shape}})
+    record = {"name": "A4", "area": 623}
+    results = {
+        Paper: record,
+        list[Paper]: [record],
+        Page[Paper]: Page(1, 1, 0, [record]),
+    }
+    answers = {}
+
+    for name, result in results.items():
+        monkeypatch.setattr(Shop, "find", lambda self, params, result=result: result)
+        answers[name] = call("GET", "/shop")[0]
+
+    assert answers == {each: 200 if each == shape else 500 for each in results}
+    assert "'shop.find' does not fit its schema: it is a '" in caplog.text
+    assert "'list[Model]' for a list of records" in caplog.text
 
 
 def test_result_that_does_not_fit_is_an_error_of_the_server(add, caplog):
