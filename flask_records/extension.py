@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from weakref import WeakSet
 
@@ -40,6 +41,9 @@ if t.TYPE_CHECKING:
     from .query import Change
     from .service.context import Formatter, HookContext
     from .typing import BodyParser, ErrorPages, Id, QueryParser, Record, Rule
+
+TYPE_NAME: t.Final = re.compile(r"[A-Z][A-Za-z0-9]*")
+"""The names of types that all languages have."""
 
 
 class FlaskRecords(CallSignals):
@@ -144,6 +148,7 @@ class FlaskRecords(CallSignals):
         before_request: Collection[Callable[[], t.Any]] = (),
         after_request: Collection[Callable[[t.Any], t.Any]] = (),
         schemas: Mapping[str, t.Any] | None = None,
+        name: str | None = None,
     ) -> Service:
         """Add a service, and return it with its hooks.
 
@@ -180,7 +185,10 @@ class FlaskRecords(CallSignals):
         :param schemas: The models of pydantic that calls are checked by, by method:
             that of the data, or a mapping of ``data``, ``query`` and ``result`` to
             models. They add to the rules of a mapped class. None by default.
-        :raises ValueError: The path is empty, or there is a service at it.
+        :param name: The name of its records in documents and types, such as
+            ``Message``. Made of the path by default.
+        :raises ValueError: The path is empty, there is a service at it, or ``name`` is
+            no name of a type, or that of another service.
         :raises TypeError: The object has none of the six methods, an option that takes
             several names is text, or ``readable`` is not a rule.
         :raises RuntimeError: The service is not public, and nothing issues tokens in an
@@ -193,6 +201,9 @@ class FlaskRecords(CallSignals):
 
         if path in self.services:
             raise ValueError(f"There is a service at '{path}' already.")
+
+        if name is not None:
+            self._check_name(name)
 
         strategies = names_of("strategies", strategies)
         access = Access(path, self.authentications, strategies, authentication)
@@ -213,6 +224,7 @@ class FlaskRecords(CallSignals):
             schemas=schemas,
             guards=[self._check_late, access],
             count=self.limits,
+            name=name,
         )
         parsers = self._body_parsers if body_parsers is None else body_parsers
         sizes = [getattr(each, "max_size", None) or 0 for each in parsers.values()]
@@ -385,6 +397,15 @@ class FlaskRecords(CallSignals):
         settings = app.config.get("RECORDS_AUTHENTICATION")
         is_awaited = app in self._apps and settings is not None
         check_issuers(app, self.authentications, () if is_awaited else services)
+
+    def _check_name(self, name: str) -> None:
+        if not TYPE_NAME.fullmatch(name):
+            raise ValueError(
+                f"'name' is the name of a type, such as 'Message', not {name!r}."
+            )
+
+        if any(each.name == name for each in self.services.values()):
+            raise ValueError(f"There is a service with the name '{name}' already.")
 
     def _check_late(self, context: HookContext) -> None:
         """Check names at the first call after services were added."""

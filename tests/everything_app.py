@@ -18,6 +18,7 @@ from flask_sqlalchemy import SQLAlchemy
 from pydantic import BaseModel, Field
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from werkzeug.datastructures import FileStorage
 
 from flask_records import (
     AuthenticationService,
@@ -297,7 +298,7 @@ ME: t.Final = dict.fromkeys(("update", "patch", "remove"), {"id": FromUser("id")
 KEY: t.Final = {"type": "apiKey", "in": "header", "name": "X-Api-Key"}
 
 db = SQLAlchemy(model_class=Base)
-records = FlaskRecords()
+records = FlaskRecords(allow=dict.fromkeys(("update", "patch", "remove"), True))
 realtime = Realtime(records)
 authentication = AuthenticationService(
     strategies={"api-key": Strategy(check_key, parse_key, scheme=KEY)},
@@ -328,7 +329,7 @@ people = records.add(
 )
 records.add(
     "rooms",
-    SQLAlchemyService(Room, multi=["create"]),
+    SQLAlchemyService(Room),
     schemas=dict.fromkeys(("create", "update", "patch"), NewRoom),
 )
 records.add("tags", SQLAlchemyService(Tag, multi=True))
@@ -362,10 +363,10 @@ records.add(
 
 
 def read_file(value):
-    if not hasattr(value, "read"):
+    if not isinstance(value, (bytes, FileStorage)):
         raise ValueError("is not a file")
 
-    return value.read()
+    return value
 
 
 FILE: t.Final = Converter(read=read_file, schema={"type": "string", "format": "binary"})
@@ -385,12 +386,18 @@ photos = records.add(
 )
 
 
-@photos.before("create")
-def measure(method, context):
-    """Store the size of a file."""
-    context.data["size"] = len(context.data["file"])
+@photos.before("create", "patch")
+def read_files(method, context):
+    """Store the bytes of files, and their size."""
+    data = context.data
+    data |= {n: data[n].read() for n in ("file", "small") if n in data}
 
-    if not context.data["size"]:
+    if "file" not in data:
+        return
+
+    data["size"] = len(data["file"])
+
+    if not data["size"]:
         raise BadRequest("The file is empty.", errors={"file": "is empty"})
 
 
@@ -404,7 +411,7 @@ records.add(
     events=["moved"],
     public=["find"],
     schemas={
-        "find": {"result": Forecast},
+        "find": {"result": list[Forecast]},
         "move": {"data": Move, "result": Moved},
     },
 )

@@ -7,7 +7,6 @@ from __future__ import annotations
 import inspect
 import re
 import typing as t
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -41,11 +40,6 @@ DEFAULT: t.Final = "default"
 
 WORD = re.compile(r"[A-Za-z0-9]+")
 
-TYPE_NAME = re.compile(r"[A-Z]\w*")
-"""The names of models that are names of types. Those that are made of tables may have
-spaces, or be words of a language, such as ``class`` and ``number``.
-"""
-
 
 @dataclass(frozen=True, kw_only=True)
 class CallDescription:
@@ -65,6 +59,9 @@ class CallDescription:
 
     query: Schema
     """The schema of the query."""
+
+    has_own_query: bool = False
+    """``True`` if a class checks the query."""
 
     data: Schema | None = None
     """The schema of the data, or ``None`` if it takes none or is not known."""
@@ -198,6 +195,7 @@ class ServiceDescription:
             summary=self.schemas.summaries.get(method),
             text=_text_of(getattr(self.service.target, method)),
             query=self._query(method, is_many=is_many),
+            has_own_query=self._checked(method, "query") is not None,
             data=self._data(method, is_many=is_many),
             result=self._result(method, is_many=is_many),
             is_public=method in self.service.public,
@@ -294,33 +292,26 @@ def describe(
     return tuple(described)
 
 
-def type_names(
-    models: Mapping[str, type | None],
-    ends: Collection[str],
-    reserved: Collection[str],
-) -> dict[str, str]:
-    """Return a type name for the records of each service, by path: the model's name, or
-    the path if the model is shared or its name is not a valid type. No two types that
-    are named after them are the same.
+def type_names(ends: Collection[str], reserved: Collection[str]) -> dict[str, str]:
+    """Return a type name for the records of each service, by path: the service's own
+    name, or one made of its path. No two types that are named after them are the same.
 
-    :param models: The models of services, by path.
     :param ends: The ends of the names of the types of a service.
     :param reserved: The names of other types.
     """
-    counts = Counter(models.values())
+    services = current_records.services.values()
     taken = set(reserved)
     names = {}
 
-    for path, model in models.items():
-        own = model.__name__ if model and counts[model] == 1 else ""
-        first = own if TYPE_NAME.fullmatch(own) else _name_of_path(path)
-
-        name, numbers = first, count(2)
+    # The names that the application gives come first.
+    for service in sorted(services, key=lambda service: service.name is None):
+        name = first = service.name or _name_of_path(service.path)
+        numbers = count(2)
 
         while not taken.isdisjoint(f"{name}{end}" for end in ends):
             name = f"{first}{next(numbers)}"
 
-        names[path] = name
+        names[service.path] = name
         taken.update(f"{name}{end}" for end in ends)
 
     return names

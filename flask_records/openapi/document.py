@@ -49,10 +49,10 @@ def document_text(params: Params | None = None) -> bytes:
     """Return :func:`document` as JSON text."""
     records, settings = current_records, current_settings()
     prefix = current_routes().mount.url_prefix
-    has_events = REALTIME in current_app.extensions
+    has_events = settings.events and REALTIME in current_app.extensions
     schemes = _schemes(records)
     # Type names are the same in the documents of all callers.
-    names = type_names(dict.fromkeys(records.services), ENDS, [ERROR, DIRECTION_NAME])
+    names = type_names(ENDS, [ERROR, DIRECTION_NAME])
     schemas: dict[str, t.Any] = {ERROR: ERROR_SCHEMA}
     paths: dict[str, t.Any] = {}
     webhooks: dict[str, t.Any] = {}

@@ -127,7 +127,10 @@ class Operations:
 
         names = [f"{name}{words_of(kind['title'])}" for kind in kinds]
         yield name, {**body, "anyOf": [reference("schemas", each) for each in names]}
-        yield from zip(names, kinds, strict=True)
+
+        for each, kind in zip(names, kinds, strict=True):
+            # Some generators name a class by its title.
+            yield each, {key: part for key, part in kind.items() if key != "title"}
 
     def _relations(self) -> Iterator[tuple[str, Schema]]:
         """Yield the relationships of a record that a query can ask for."""

@@ -56,6 +56,9 @@ class ReferenceSettings(PageSettings):
     forms: bool = False
     """``True`` to name the media types of bodies beside JSON, too."""
 
+    events: bool = False
+    """``True`` to tell of events as webhooks, too."""
+
     CHECKS = {
         **PageSettings.CHECKS,
         "document": PATH,
@@ -63,6 +66,7 @@ class ReferenceSettings(PageSettings):
         "title": TEXT.or_none(),
         "version": TEXT,
         "forms": FLAG,
+        "events": FLAG,
     }
 
 

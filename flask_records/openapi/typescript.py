@@ -53,8 +53,7 @@ def typescript() -> str:
     all clients see is optional.
     """
     services = describe()
-    models = {service.path: service.model for service in services}
-    names = type_names(models, ENDS, CLIENT_NAMES)
+    names = type_names(ENDS, CLIENT_NAMES)
     records = [(each.schemas.record, names[each.path]) for each in services]
     named = [each for each in records if "properties" in each[0]]
     listed = [
@@ -158,7 +157,9 @@ class _Types:
             [names, *_] = listed.get("anyOf", [listed])
             named.append((listed, f"{type_of(names['items'])} | {type_of(listed)}"))
 
-        return declaration(f"{name}{self._generic}", self._schemas.query, named=named)
+        query = self._schemas.query
+        needed = query.get("required", ())
+        return declaration(f"{name}{self._generic}", query, needed, named=named)
 
     def _page_of(self, record: str) -> str:
         """Return the type of a page."""
@@ -199,7 +200,13 @@ class _Types:
         types["data"] += "[]" if call.is_many and call.method == "create" else ""
         names = method_named(call.method).arguments
         arguments = [f"{each}: {types[each]}" for each in names]
-        arguments.append(f"params?: CallParams<{query}>")
+
+        if call.has_own_query and call.method != "find":
+            query = type_of(call.query)
+
+        needed = call.query.get("required")
+        params = f"params: {{ query: {query} }} &" if needed else "params?:"
+        arguments.append(f"{params} CallParams<{query}>")
         return f"{call.method}{generic}({', '.join(arguments)}): Promise<{result}>"
 
 

@@ -70,9 +70,12 @@ class Service(Methods, CallSignals):
         readable: Rule | None = None,
         allow: Mapping[str, Rule | Change] | None = None,
         schemas: Mapping[str, t.Any] | None = None,
+        name: str | None = None,
     ) -> None:
         self.path = path
         """The path of the service."""
+        self.name = name
+        """The name of its types in documents, if it is not made of the path."""
         self.target = target
         """The object whose methods the service calls, as it was added."""
         self.methods = methods_of(path, target, names_of("methods", methods))

@@ -1,8 +1,9 @@
-"""Sends the example application requests that its OpenAPI document allows, and others.
+"""Sends an application requests that its OpenAPI document allows, and others, also with
+what the answers to requests before have.
 
-Run ``python -m tests.servers.openapi_fuzz DATABASE_URL``. It uses a new database on the
-server of that URL. It ends with an error if an answer is a failure of the server, or is
-not in the document, or if the time was too short for each operation.
+Run ``python -m tests.servers.openapi_fuzz APPLICATION DATABASE_URL``. It uses a new
+database on the server of that URL. It ends with an error if an answer is a failure of
+the server, or is not in the document, or if the time was too short for each operation.
 """
 
 from __future__ import annotations
@@ -39,15 +40,18 @@ START = 120
 """The time for what is not bounded by that."""
 
 
-def main(database_url, seconds=SECONDS):
-    """Run schemathesis, and return what is wrong, or else ``None``."""
+def main(application, database_url, seconds=SECONDS):
+    """Run schemathesis, and return what is wrong, or else ``None``.
+
+    :param application: The module of the application.
+    """
     with tempfile.TemporaryDirectory() as folder, new_database(database_url) as url:
         file, report = Path(folder, "openapi.json"), Path(folder, "report.json")
-        file.write_text(document(url, folder))
+        file.write_text(document(application, url, folder))
 
         # A URL may have all parameters at their longest.
         with gunicorn(
-            url, folder, GUNICORN_CMD_ARGS="--limit-request-line 0"
+            url, folder, application, GUNICORN_CMD_ARGS="--limit-request-line 0"
         ) as server:
             call(server, "users", USER)
             token = call(server, "authentication", {"strategy": "local", **USER})
@@ -58,7 +62,7 @@ def main(database_url, seconds=SECONDS):
                 # These end the login.
                 + ["--exclude-path-regex", "^/authentication"]
                 + [part for name in ENDS for part in ("--exclude-operation-id", name)]
-                + ["--phases", "coverage,fuzzing", "--max-examples", "10"]
+                + ["--phases", "coverage,fuzzing,stateful", "--max-examples", "10"]
                 + ["--max-time", str(seconds), "--report-json-path", report]
                 + ["--generation-database", "none"],
                 check=False,
@@ -79,9 +83,9 @@ def main(database_url, seconds=SECONDS):
     return None
 
 
-def document(database_url, folder):
+def document(application, database_url, folder):
     return subprocess.run(
-        [sys.executable, "-m", "flask", "--app", "wsgi", "records", "openapi"],
+        [sys.executable, "-m", "flask", "--app", application, "records", "openapi"],
         check=True,
         capture_output=True,
         cwd=ROOT,

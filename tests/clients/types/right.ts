@@ -3,7 +3,7 @@ import type { Application, FeathersService, HookContext } from '@feathersjs/feat
 import { auth, rest, socketio } from './transports.js'
 import { io } from 'socket.io-client'
 import { createClient } from './types.js'
-import type { ClientApplication, Configuration, Message, MessageData, ServiceTypes, User } from './types.js'
+import type { ClientApplication, Configuration, Messages, MessagesData, ServiceTypes, Users } from './types.js'
 
 const app = feathers<ServiceTypes>()
 app.configure(rest<ServiceTypes>('http://localhost').fetch(fetch))
@@ -16,14 +16,14 @@ export async function use(): Promise<string> {
     query: { text: 'a', read: { $ne: true }, $or: [{ id: { $in: [1] } }, { text: 'b' }], $sort: { createdAt: -1 }, $select: ['id', 'text'], $limit: 2 }
   })
   const total: number = page.total
-  const first: Pick<Message, 'id' | 'text'> = page.data[0]
-  const data: MessageData = { text: 'Hi' }
-  const made: Message = await messages.create(data)
-  const many: Message[] = await messages.create([data])
+  const first: Pick<Messages, 'id' | 'text'> = page.data[0]
+  const data: MessagesData = { text: 'Hi' }
+  const made: Messages = await messages.create(data)
+  const many: Messages[] = await messages.create([data])
   await messages.patch(made.id, { read: true })
-  const gone: Message[] = await messages.remove(null, { query: { archived: true } })
+  const gone: Messages[] = await messages.remove(null, { query: { archived: true } })
   await app.service('typists').tell({ roomId: 1 })
-  messages.on('created', (message: Message) => message.text)
+  messages.on('created', (message: Messages) => message.text)
   live.service('rooms').on('patched', console.log)
   messages.hooks({ before: { find: [async (context) => { context.params.query }] } })
   const user = await app.service('users').get(1)
@@ -39,8 +39,8 @@ const messages: FeathersService<ClientApplication, ServiceTypes['messages']> = c
 
 export async function useClient(): Promise<Application[]> {
   const { user, accessToken } = await client.authenticate({ strategy: 'local', email: 'a', password: 'b' })
-  const created = ({ id, text }: Message) => `${id} ${text}`
-  client.on('login', ({ user }: { user: User }) => user.id)
+  const created = ({ id, text }: Messages) => `${id} ${text}`
+  client.on('login', ({ user }: { user: Users }) => user.id)
   client.service('messages').on('created', created)
   client.service('typists').once('typing', console.log)
   client.service('messages').on('patched', message => message.text.length)
@@ -50,8 +50,8 @@ export async function useClient(): Promise<Application[]> {
   })
   client.hooks({ around: [async (context, next) => { await next(); console.log(context.path) }] })
   const typing = await client.service('typists').tell({ roomId: 1 })
-  const many: Message[] = await client.service('messages').patch(null, { read: true }, { query: { text: 'a' } })
-  const whole: Message = await client.service('messages').get(1, { query: { $populate: ['user'] }, headers: { 'X-Trace': '1' } })
+  const many: Messages[] = await client.service('messages').patch(null, { read: true }, { query: { text: 'a' } })
+  const whole: Messages = await client.service('messages').get(1, { query: { $populate: ['user'] }, headers: { 'X-Trace': '1' } })
   const [{ user: author }] = (await client.service('messages').find({ query: { $populate: ['user'] } })).data
   const email: string | null | undefined = author?.email
   client.get('connection').service('rooms')

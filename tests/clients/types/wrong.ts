@@ -1,12 +1,12 @@
 import { feathers } from '@feathersjs/feathers'
 import { rest } from './transports.js'
 import { createClient } from './types.js'
-import type { Message, ServiceTypes, User } from './types.js'
+import type { Messages, ServiceTypes, Users } from './types.js'
 
 const app = feathers<ServiceTypes>()
 const client = createClient(rest('http://localhost').fetch(fetch))
 
-export async function misuse(message: Message) {
+export async function misuse(message: Messages) {
   // @ts-expect-error There is no such service.
   app.service('mesages')
   // @ts-expect-error The text is required.
@@ -59,7 +59,7 @@ export async function misuse(message: Message) {
   await app.service('rooms').tell({ roomId: 1 })
 }
 
-export function misuseClient(message: Message) {
+export function misuseClient(message: Messages) {
   // @ts-expect-error It needs a connection.
   createClient()
   // @ts-expect-error There is no such option.
@@ -75,7 +75,7 @@ export function misuseClient(message: Message) {
   // @ts-expect-error Only the typists have this event.
   client.service('rooms').on('typing', console.log)
   // @ts-expect-error The event has a message.
-  client.service('messages').on('created', (user: User) => user.email)
+  client.service('messages').on('created', (user: Users) => user.email)
   // @ts-expect-error There is no such method.
   client.service('typists').tel({ roomId: 1 })
   // @ts-expect-error The text is required.

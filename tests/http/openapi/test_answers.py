@@ -162,7 +162,6 @@ def test_strategy_describes_what_it_takes(made):
     assert schemas["AuthenticationCreate"]["anyOf"] == [{"$ref": n} for n in kinds]
     assert schemas["AuthenticationCreateCookie"] == {
         "type": "object",
-        "title": "cookie",
         "properties": {"strategy": {**text, "const": "cookie"}, "key": text},
         "required": ["strategy", "key"],
     }

@@ -152,9 +152,10 @@ def test_parameters_are_those_of_the_fields_and_options(made):
     assert (find["email"], find["email[$gt]"]) == (value, value)
     assert find["email[$in]"] == {"type": "array", "items": value}
     assert "email[$like]" not in find
+    names = {"x-enum-varnames": ["ascending", "descending"]}
     direction = {"$ref": "#/components/schemas/Direction"}
     assert find["$sort[email]"] == direction
-    assert resolved(made, direction) == {"type": "integer", "enum": [1, -1]}
+    assert resolved(made, direction) == {"type": "integer", "enum": [1, -1], **names}
     assert find["$limit"]["default"] == 10
     # A list of queries has no place in a document.
     assert "$or" not in find
@@ -235,6 +236,7 @@ def test_document_has_what_its_reader_may_see(app, user, is_shown):
 
 def test_events_are_webhooks_of_an_application_with_real_time(made):
     app, records = Flask("tests"), FlaskRecords()
+    app.config["RECORDS_OPENAPI"] = {"events": True}
     records.add("doors", Doors(), public=True)
     bells = {"methods": ["find"], "events": ["rung"]}
     records.add("bells", Bell(), public=True, **bells)

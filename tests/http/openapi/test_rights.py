@@ -43,7 +43,9 @@ def client():
 
     realtime = Realtime(records)
 
-    with serving(records, realtime=realtime, RECORDS_OPENAPI=ON) as client:
+    settings = {**ON, "events": True}
+
+    with serving(records, realtime=realtime, RECORDS_OPENAPI=settings) as client:
         yield client
 
 
@@ -134,7 +136,9 @@ def test_each_caller_gets_its_own_document():
 
     realtime = Realtime(records)
 
-    with serving(records, realtime=realtime, RECORDS_OPENAPI=ON) as client:
+    settings = {**ON, "events": True}
+
+    with serving(records, realtime=realtime, RECORDS_OPENAPI=settings) as client:
         client.post("/users", json=ben)
         login = client.post("/authentication", json={**LOGIN, **ben})
         ben_token = login.json["accessToken"]

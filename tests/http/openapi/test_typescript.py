@@ -86,7 +86,7 @@ def block(made, name):
 
 
 def test_records_have_the_fields_that_clients_see(made):
-    assert block(made, "Task") == [
+    assert block(made, "Tasks") == [
         "id: number",
         "/** Its state. */",
         'state: "open" | "done"',
@@ -95,25 +95,25 @@ def test_records_have_the_fields_that_clients_see(made):
         "price?: string | null",
         "parentId: number | null",
         # They are there if a query asks for them.
-        "parent?: Task | null",
-        "steps?: Task[]",
+        "parent?: Tasks | null",
+        "steps?: Tasks[]",
     ]
-    assert "/** A thing to do. *\\/ */\nexport interface Task {" in made
+    assert "/** A thing to do. *\\/ */\nexport interface Tasks {" in made
 
 
 def test_bodies_have_what_is_required(made):
-    assert 'state: "open" | "done"' in block(made, "TaskData")
-    assert 'state?: "open" | "done"' in block(made, "TaskPatch")
-    assert "secret?: string | null" in block(made, "TaskData")
+    assert 'state: "open" | "done"' in block(made, "TasksData")
+    assert 'state?: "open" | "done"' in block(made, "TasksPatch")
+    assert "secret?: string | null" in block(made, "TasksData")
 
 
 NAMES = ["parent", "steps"]
 
 
 def test_queries_have_operators_and_groups(made):
-    query = block(made, "TaskQuery")
+    query = block(made, "TasksQuery")
 
-    assert "$or?: TaskQuery[]" in query
+    assert "$or?: TasksQuery[]" in query
     paths = [f'"{each}.{other}"' for each in NAMES for other in NAMES]
     names = " | ".join(['"parent"', '"steps"', *paths])
     assert f"$populate?: {names} | ({names})[]" in query
@@ -121,7 +121,7 @@ def test_queries_have_operators_and_groups(made):
 
 
 def test_queries_compare_with_null(made):
-    query = block(made, "TaskQuery")
+    query = block(made, "TasksQuery")
     parent = next(line for line in query if line.startswith("parentId"))
     id = next(line for line in query if line.startswith("id"))
 
@@ -136,23 +136,25 @@ def test_queries_compare_with_null(made):
 
 
 def test_methods_are_those_of_the_service(made):
-    selected = 'Selected<Task, TaskField, S | "id">'
+    selected = 'Selected<Tasks, TasksField, S | "id">'
     methods = [
-        line.replace("<S extends TaskField = TaskField>", "").replace(selected, "Task")
-        for line in block(made, "TaskService")
+        line.replace("<S extends TasksField = TasksField>", "").replace(
+            selected, "Tasks"
+        )
+        for line in block(made, "TasksService")
     ]
 
     assert methods == [
-        "find(params?: CallParams<TaskQuery<S>>): Promise<(Task)[]>",
-        "get(id: number, params?: CallParams<TaskQuery<S>>): Promise<Task>",
-        "create(data: TaskData, params?: CallParams<TaskQuery<S>>): Promise<Task>",
-        "create(data: TaskData[], params?: CallParams<TaskQuery<S>>):"
-        " Promise<(Task)[]>",
-        "update(id: number, data: TaskUpdate, params?: CallParams<TaskQuery<S>>):"
-        " Promise<Task>",
-        "patch(id: number, data: TaskPatch, params?: CallParams<TaskQuery<S>>):"
-        " Promise<Task>",
-        "remove(id: number, params?: CallParams<TaskQuery<S>>): Promise<Task>",
+        "find(params?: CallParams<TasksQuery<S>>): Promise<(Tasks)[]>",
+        "get(id: number, params?: CallParams<TasksQuery<S>>): Promise<Tasks>",
+        "create(data: TasksData, params?: CallParams<TasksQuery<S>>): Promise<Tasks>",
+        "create(data: TasksData[], params?: CallParams<TasksQuery<S>>):"
+        " Promise<(Tasks)[]>",
+        "update(id: number, data: TasksUpdate, params?: CallParams<TasksQuery<S>>):"
+        " Promise<Tasks>",
+        "patch(id: number, data: TasksPatch, params?: CallParams<TasksQuery<S>>):"
+        " Promise<Tasks>",
+        "remove(id: number, params?: CallParams<TasksQuery<S>>): Promise<Tasks>",
     ]
     assert block(made, "MyBellService") == [
         "find(params?: CallParams<MyBellQuery>): Promise<MyBell>",
@@ -163,8 +165,8 @@ def test_methods_are_those_of_the_service(made):
 def test_queries_select_fields_but_no_relationships(made):
     fields = '"id" | "state" | "tags" | "price" | "parentId"'
 
-    assert f"export type TaskField = {fields}\n" in made
-    assert "$select?: readonly S[]" in block(made, "TaskQuery")
+    assert f"export type TasksField = {fields}\n" in made
+    assert "$select?: readonly S[]" in block(made, "TasksQuery")
 
 
 def test_events_have_records(made):
