@@ -298,7 +298,9 @@ ME: t.Final = dict.fromkeys(("update", "patch", "remove"), {"id": FromUser("id")
 KEY: t.Final = {"type": "apiKey", "in": "header", "name": "X-Api-Key"}
 
 db = SQLAlchemy(model_class=Base)
-records = FlaskRecords(allow=dict.fromkeys(("update", "patch", "remove"), True))
+records = FlaskRecords(
+    app_errors=True, allow=dict.fromkeys(("update", "patch", "remove"), True)
+)
 realtime = Realtime(records)
 authentication = AuthenticationService(
     strategies={"api-key": Strategy(check_key, parse_key, scheme=KEY)},

@@ -141,5 +141,12 @@ def test_types_of_typescript(app):
     assert f"  parts?: ({part})[]\n" in types
     assert (
         '  sell(data: { number: number; kind?: "new" | "used" },'
-        " params?: CallParams<BookQuery>): Promise<Prices>\n"
+        " params?: CallParams<BooksQuery>): Promise<Prices>\n"
+    ) in types
+    assert (
+        'export interface PricesQuery {\n  number: number\n  kind?: "new" | "used"\n}\n'
+    ) in types
+    assert (
+        "  find(params: { query: PricesQuery } & CallParams<PricesQuery>):"
+        " Promise<Prices[]>\n"
     ) in types
