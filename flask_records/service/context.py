@@ -178,6 +178,16 @@ class HookContext:
     ``None`` and set a result.
     """
 
+    outer: HookContext | None = field(default=None, repr=False, compare=False)
+    """The call during which this one was made, if there is one."""
+
+    @property
+    def outermost(self) -> HookContext:
+        """The call that everything began with: the one of a client, also for the calls
+        in Python that hooks and methods make during it.
+        """
+        return self if self.outer is None else self.outer.outermost
+
     def load(self) -> t.Any:
         """Return the record of the call as its caller may reach it, by ``readable``,
         ``allow`` and the query; the records or the page for a call without an

@@ -63,6 +63,7 @@ class Pipeline:
             An error of another class is raised as it is.
         """
         self._begin_state(context)
+        context.outer = call_stack.get()
         token = call_stack.set(context)
 
         try:

@@ -53,3 +53,27 @@ def test_current_call_after_the_request_has_the_result(records):
     app.test_client().get("/things/7")
 
     assert seen == [("things", "get", {"id": "7"})]
+
+
+def test_call_of_a_hook_knows_the_call_that_everything_began_with(
+    client, rooms, messages, users
+):
+    causes = []
+
+    @rooms.after("create")
+    def greet(method, context):
+        messages.create({"text": "Hi", "room_id": context.result["id"]})
+
+    @messages.before("create")
+    def look(method, context):
+        users.find()
+
+    @users.after("find")
+    def note(method, context):
+        outermost = current_call.outermost
+        causes.append((outermost.path, outermost.params.provider))
+
+    client.post("/rooms", json={"name": "Lobby"})
+    client.get("/users")
+
+    assert causes == [("rooms", "rest"), ("users", "rest")]
