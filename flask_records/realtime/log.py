@@ -21,6 +21,9 @@ load anew.
 MAX_ENTRIES: t.Final = 10_000
 """The number of entries that a log keeps."""
 
+MAX_BYTES: t.Final = 64 * 1024 * 1024
+"""About the bytes of the entries that a log keeps."""
+
 COMMIT_TIMEOUT: t.Final = 5
 """The seconds that entries wait for an earlier commit."""
 
@@ -155,6 +158,7 @@ class MemoryLog(Log):
         self.is_read = True
         """``True`` if the reader waits for entries, and there are none."""
         self._entries: list[bytes] = []
+        self._size = 0
         self._has_entries = threading.Condition()
 
     def read(self, timeout: float) -> list[bytes]:
@@ -162,16 +166,17 @@ class MemoryLog(Log):
         with self._has_entries:
             self.is_read = not self._entries
             self._has_entries.wait_for(lambda: self._entries, timeout)
-            entries, self._entries = self._entries, []
+            entries, self._entries, self._size = self._entries, [], 0
 
         return entries
 
     def _write(self, entries: Sequence[bytes]) -> None:
         with self._has_entries:
             self._entries += entries
+            self._size += sum(map(len, entries))
 
-            if len(self._entries) > MAX_ENTRIES:
-                self._entries = [LOST]
+            if len(self._entries) > MAX_ENTRIES or self._size > MAX_BYTES:
+                self._entries, self._size = [LOST], 0
 
             self.is_read = False
             self._has_entries.notify()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import typing as t
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from ..authentication.tokens import ENDING
 from ..http.formatter import dumps
 from ..names import READS
+from ..query.bounds import json_size
 from ..service.results import opened, without
 
 if t.TYPE_CHECKING:
@@ -24,6 +26,17 @@ ANONYMOUS: t.Final = "anonymous"
 
 AUTHENTICATED: t.Final = "authenticated"
 """The channel of connections with a login."""
+
+
+MAX_SIZE: t.Final = 64 * 1024
+"""The bytes of an event with a whole record, and of the events of one entry of the log.
+"""
+
+MAX_VALUE: t.Final = 1000
+"""About the bytes of the values of a record that is not whole."""
+
+PARTIAL: t.Final = "$partial"
+"""The word in a record that is not whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +75,24 @@ class Message:
         return self.record
 
     def to_json(self) -> bytes:
-        """Return the event as JSON.
+        """Return the event as JSON. A large record goes without its long values, and
+        with the word :data:`PARTIAL`.
 
         :raises TypeError: The record has no form in JSON.
         """
-        return dumps(vars(self))
+        text = dumps(vars(self))
+
+        if len(text) <= MAX_SIZE or not isinstance(self.record, dict):
+            return text
+
+        event = json.loads(text)
+
+        for part in ("record", "rule_values"):
+            values = event[part].items()
+            event[part] = {k: v for k, v in values if json_size(v) <= MAX_VALUE}
+
+        event["record"][PARTIAL] = True
+        return dumps(event)
 
 
 def message_of(records: FlaskRecords, event: Event) -> Message | None:

@@ -12,7 +12,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from .log import Log, LOST, MAX_ENTRIES
+from .log import Log, LOST, MAX_BYTES, MAX_ENTRIES
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,9 @@ PAUSE: t.Final = 0.5
 
 READ_SIZE: t.Final = 100
 """The maximum number of entries that are read at once."""
+
+LOOK_SIZE: t.Final = 4 * 1024 * 1024
+"""The bytes that a process writes between two looks at the size of the stream."""
 
 ERRORS: t.Final = (redis.RedisError, OSError)
 
@@ -54,6 +57,7 @@ class RedisLog(Log):
         self._reader: t.Any = None
         self._position = b""
         self._is_away = self._has_missed = False
+        self._written = 0
 
     def start(self) -> None:
         """Begin to read: what is appended from now on."""
@@ -119,10 +123,24 @@ class RedisLog(Log):
                     pipeline.xadd(self._name, {"entry": entry}, maxlen=MAX_ENTRIES)
 
                 pipeline.execute()
+
+            self._written += sum(map(len, entries))
+
+            if self._written > LOOK_SIZE:
+                self._written = 0
+                self._trim()
         except ERRORS as error:
             self._is_away = True
             logger.warning("Events are lost. The message queue is away: %s", error)
             threading.Thread(target=self._come_back, daemon=True).start()
+
+    def _trim(self) -> None:
+        """Drop the oldest entries of a stream that has too many bytes."""
+        size = self._writer.memory_usage(self._name) or 0
+
+        if size > MAX_BYTES:
+            length = self._writer.xlen(self._name)
+            self._writer.xtrim(self._name, length * MAX_BYTES // (2 * size))
 
     def _come_back(self) -> None:
         """Wait for Redis, and tell all workers that entries are lost."""

@@ -16,7 +16,7 @@ from .calls import RESERVED
 from .connections import Connection, Connections, LOAD_ANEW
 from .log import Log, MemoryLog
 from .logins import Logins
-from .messages import Message, message_of
+from .messages import MAX_SIZE, Message, message_of
 from .recipients import Recipients
 
 if t.TYPE_CHECKING:
@@ -177,8 +177,7 @@ class Server:
                 path = event.service.path
                 logger.exception("'%s %s' could not be sent.", path, event.name)
 
-        parts = [texts[i : i + MAX_EVENTS] for i in range(0, len(texts), MAX_EVENTS)]
-        self._append([b'{"events":[%b]}' % b",".join(part) for part in parts])
+        self._append([b'{"events":[%b]}' % b",".join(part) for part in _parts(texts)])
 
     def _append(self, entries: Sequence[bytes], *, is_last: bool = True) -> None:
         self.log.append(entries, is_last=is_last)
@@ -281,6 +280,23 @@ class Server:
         """Let clients load anew that may have missed an event."""
         if connections:
             self.transport.hang_up(connections, LOAD_ANEW)
+
+
+def _parts(texts: Sequence[bytes]) -> list[list[bytes]]:
+    """Return events in the parts that go into one entry of the log each."""
+    parts: list[list[bytes]] = []
+    size = MAX_SIZE
+
+    for text in texts:
+        size += len(text)
+
+        if size > MAX_SIZE or len(parts[-1]) == MAX_EVENTS:
+            parts.append([])
+            size = len(text)
+
+        parts[-1].append(text)
+
+    return parts
 
 
 def _methods_of(records: FlaskRecords) -> set[str]:

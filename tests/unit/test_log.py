@@ -90,3 +90,11 @@ def test_log_that_nobody_reads_in_time_is_lost(log):
     log.append([b"last"])
 
     assert (kept, log.read(0)) == (MAX_ENTRIES, [LOST, b"last"])
+
+
+def test_log_that_is_not_read_has_a_bound_of_bytes(log):
+    log.append([b"x" * 1_000_000] * 60)
+    kept = len(log.read(0))
+    log.append([b"x" * 1_000_000] * 70)
+
+    assert (kept, log.read(0)) == (60, [LOST])

@@ -49,6 +49,8 @@ class Client(ABC):
         """The id of the client."""
         self.connection_id: str | None = None
         """The id of the connection, once the client asks for one."""
+        self.is_slow = False
+        """``True`` if events have waited for the client in vain."""
         self._began = time.monotonic()
         self._worker = worker
         self._server = worker.server
@@ -63,6 +65,11 @@ class Client(ABC):
     @abstractmethod
     def is_open(self) -> bool:
         """``True`` until the client leaves, or the server ends the connection."""
+
+    @property
+    @abstractmethod
+    def unsent(self) -> int:
+        """The number of bytes of events that the client has not accepted."""
 
     @abstractmethod
     def send_event(self, event: ClientEvent) -> None:

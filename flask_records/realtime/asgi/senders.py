@@ -43,6 +43,11 @@ class Sender(ABC):
 
     _answer_size = 0
 
+    @property
+    def unsent_events(self) -> int:
+        """The number of bytes that the client has not accepted, without an answer."""
+        return self.unsent - self._answer_size
+
     def send(self, packet: Packet) -> None:
         """Send the answer to a call, of any size."""
         size = len(packet.frame)

@@ -116,6 +116,11 @@ class Session(Client):
         is_read = self._room is None or self._room.is_set()
         return not is_read and self.sender.unsent <= self._worker.max_unsent
 
+    @property
+    def unsent(self) -> int:
+        """The number of bytes of events that the client has not accepted."""
+        return self.sender.unsent_events
+
     def begin(self, welcome: Record) -> None:
         """Send the first packet.
 

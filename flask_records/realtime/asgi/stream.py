@@ -115,6 +115,11 @@ class Stream(Client):
             self._is_done = True
             self.end()
 
+    @property
+    def unsent(self) -> int:
+        """The number of bytes of events that the client has not accepted."""
+        return 0 if self._sender is None else self._sender.unsent_events
+
     def send_event(self, event: ClientEvent) -> None:
         """Send an event. A client that leaves too much unread is disconnected."""
         self._offer(event.part)

@@ -42,6 +42,15 @@ MAX_WAITING_EVENTS: t.Final = 1000
 PAUSE: t.Final = 20e-6
 """The seconds that let a call go on in its thread, before the next events."""
 
+READ_PAUSE: t.Final = 0.02
+"""The seconds between two looks at how much clients have read."""
+
+SILENCE: t.Final = 0.3
+"""The seconds after which a client that has much unread does not read."""
+
+MAX_READ_PAUSE: t.Final = 1
+"""The seconds that events wait for clients that have much unread."""
+
 STOP_TIMEOUT: t.Final = 5
 """The seconds that the end waits for calls and for receivers of the disconnections."""
 
@@ -85,6 +94,8 @@ class Worker:
         self._events: deque[tuple[ClientEvent, Sequence[Connection]]] = deque()
         self._room = threading.Semaphore(MAX_WAITING_EVENTS)
         self._position = 0
+        self._behind: dict[Client, int] = {}
+        self._paused = self._read = 0.0
 
     # Any thread may call these methods.
 
@@ -207,7 +218,7 @@ class Worker:
     ) -> None:
         self._events.append((event, connections))
 
-        if len(self._events) == 1:
+        if len(self._events) == 1 and not self._behind:
             self._send_some()
 
     def _send_some(self) -> None:
@@ -224,6 +235,11 @@ class Worker:
                 if client is not None:
                     client.send_event(event)
 
+                    if client.unsent <= self.max_unsent // 2:
+                        client.is_slow = False
+                    elif not client.is_slow:
+                        self._behind[client] = client.unsent
+
             number += len(part)
             self._position += len(part)
 
@@ -231,6 +247,11 @@ class Worker:
                 self._events.popleft()
                 self._position = 0
                 self._room.release()
+
+            if self._behind:
+                self._paused = self._read = time.monotonic()
+                self._loop.call_later(READ_PAUSE, self._wait_for_readers)
+                return
 
             if number >= MAX_BATCH:
                 if self.running:
@@ -240,6 +261,27 @@ class Worker:
 
                 self._loop.call_soon(self._send_some)
                 return
+
+    def _wait_for_readers(self) -> None:
+        """Write further events once the clients with much unread have read half of it,
+        or do not read.
+        """
+        now, half = time.monotonic(), self.max_unsent // 2
+        behind = {each: each.unsent for each in self._behind if each.unsent > half}
+
+        if any(behind[each] < self._behind[each] for each in behind):
+            self._read = now
+
+        if behind and now < min(self._read + SILENCE, self._paused + MAX_READ_PAUSE):
+            self._behind = behind
+            self._loop.call_later(READ_PAUSE, self._wait_for_readers)
+            return
+
+        for client in behind:
+            client.is_slow = True
+
+        self._behind = {}
+        self._send_some()
 
     async def _check(self) -> None:
         """Let each client do what is due, and end some to make room for others."""

@@ -210,3 +210,37 @@ def test_events_of_a_service_that_nobody_can_read_reach_nobody(records, tmp_path
         ann.result("create", "drafts", {"id": 1})
 
         assert ann.names() == []
+
+
+def test_large_record_goes_without_its_long_values_and_says_so(records, tmp_path):
+    plain = records.add("plain", WriteOnly(), public=True)
+    plain.publish()(lambda event, record, context: "anonymous")
+    record = {"id": 1, "roomId": 2, "text": "x" * 70_000}
+
+    with in_memory(records, tmp_path) as site:
+        client = site.connect()
+        written = client.result("create", "plain", record)
+        events = client.events()
+
+    assert written == record
+    assert events == [["plain created", {"id": 1, "roomId": 2, "$partial": True}]]
+
+
+def test_entries_of_the_log_are_small(records, tmp_path):
+    plain = records.add("plain", WriteOnly(), public=True)
+    plain.publish()(lambda event, record, context: "anonymous")
+    bodies = [{"id": number, "text": "x" * 30_000} for number in range(10)]
+
+    with in_memory(records, tmp_path) as site:
+        client, sizes = site.connect(), []
+        log = site.app.extensions["records_realtime"].log
+        append = log.append
+        log.append = lambda entries, **options: (
+            sizes.extend(map(len, entries)) or append(entries, **options)
+        )
+        client.result("create", "plain", bodies)
+        events = client.events()
+
+    assert [record for _, record in events] == bodies
+    assert len(sizes) == 5
+    assert max(sizes) < 70_000

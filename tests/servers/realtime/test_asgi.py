@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
+import time
 
 import pytest
 import requests
@@ -496,3 +497,36 @@ def test_attachments_are_refused_and_the_connection_goes_on(records, tmp_path, w
 
     assert answer.startswith('439[{"name":"BadRequest"')
     assert (found, end[1][2:]) == ([], b"Messages must be text.")
+
+
+def test_reader_of_many_large_events_keeps_its_connection(records, tmp_path, way):
+    publish(records)
+
+    with live(records, tmp_path) as site:
+        reader, silent = site.connect(), site.connect()
+        writer = threading.Thread(target=emit, args=[site, *["x" * 60_000] * 200])
+        writer.start()
+        packets = [reader.socket.recv() for _ in range(200)]
+        writer.join()
+        reason = reason_of(silent)
+
+    assert all(each.startswith('42["messages ') for each in packets)
+    assert reason == (1013, "Too many events are unread. Connect again.")
+
+
+def test_client_that_does_not_read_delays_no_others(records, tmp_path):
+    publish(records)
+
+    with live(records, tmp_path, {"max_unsent": 40_000_000}) as site:
+        slow, other = site.connect(), site.connect()
+        start, seconds = time.monotonic(), []
+
+        for _ in range(600):
+            emit(site, "x" * 60_000)
+            other.socket.recv()
+            seconds.append(time.monotonic() - start)
+            start = time.monotonic()
+
+        slow.socket.shutdown()
+
+    assert sum(each > 0.05 for each in seconds) < 10

@@ -80,6 +80,19 @@ def test_reader_that_is_overtaken_learns_of_the_loss(writer, reader):
     assert (lost, next_of(reader)) == ([LOST], [b"last"])
 
 
+def test_stream_has_a_bound_of_bytes(server, writer, reader):
+    for number in range(160):
+        writer.append([b"%03d" % number * 20_000] * 10)
+        last = next_of(reader, 10)[-1]
+
+    with redis.Redis.from_url(server.url) as client:
+        [name] = client.keys(f"{writer._name}*")
+        size = client.memory_usage(name)
+
+    assert last[:3] == b"159"
+    assert size < 80_000_000
+
+
 def test_restart_is_a_loss_for_all(server, writer, reader, caplog):
     server.stop()
     writer.append([b"lost"])
