@@ -19,6 +19,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from flask_records import (
     AuthenticationService,
     FlaskRecords,
+    FromUser,
     hash_password,
     SQLAlchemyService,
     TableTokens,
@@ -93,7 +94,8 @@ class Pads:
 
 def create_app():
     db = SQLAlchemy(model_class=Base)
-    records = FlaskRecords(app_errors=True)
+    everything = dict.fromkeys(["update", "patch", "remove"], True)
+    records = FlaskRecords(app_errors=True, allow=everything)
     realtime = Realtime(records)
     add_services(db, records)
     service = SQLAlchemyService(Item, multi=True)
@@ -141,7 +143,10 @@ def create_asgi_app():
 
 def add_services(db, records):
     users = records.add(
-        "users", SQLAlchemyService(User, hidden=["password"]), public=["create"]
+        "users",
+        SQLAlchemyService(User, hidden=["password"]),
+        allow=dict.fromkeys(["update", "patch", "remove"], {"id": FromUser("id")}),
+        public=["create"],
     )
     users.before("create", "update", "patch")(hash_password())
     records.add("authentication", AuthenticationService(tokens=TableTokens(Token)))
