@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import sqlalchemy as sa
-from flask import Flask
+from flask import Flask, send_file
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -31,8 +32,9 @@ class User(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     email: Mapped[str] = mapped_column(sa.String(100), unique=True)
-    password: Mapped[str] = mapped_column(sa.String(200))
+    password: Mapped[str | None] = mapped_column(sa.String(200))
     isVerified: Mapped[bool] = mapped_column(default=False)
+    googleId: Mapped[str | None] = mapped_column(sa.String(50), unique=True)
 
 
 class Message(Base):
@@ -49,10 +51,11 @@ class Token(TokenMixin, Base):
 db = SQLAlchemy(model_class=Base)
 records = FlaskRecords()
 realtime = Realtime(records)
-authentication = AuthenticationService(tokens=TableTokens(Token), refresh=True)
+refresh = os.environ.get("REFRESH") or True
+authentication = AuthenticationService(tokens=TableTokens(Token), refresh=refresh)
 records.add("authentication", authentication)
 service = SQLAlchemyService(
-    User, hidden=["password"], readonly=["isVerified"], write_once=["email"]
+    User, hidden=["password"], readonly=["isVerified", "googleId"], write_once=["email"]
 )
 users = records.add("users", service, public=["create"], allow=ANY_LOGIN)
 users.before("create", "update", "patch")(hash_password("password"))
@@ -72,6 +75,13 @@ app = Flask(__name__)
 app.config["RECORDS_AUTHENTICATION"] = {"lifetime": 4}
 app.config["RECORDS_REALTIME"] = {"max_connections": 900}
 app.config.from_prefixed_env()
+
+
+@app.get("/page")
+def page():
+    """A page that stays logged in, whose scripts the tests add."""
+    return send_file("clients/logins.html")
+
 
 for extension in (db, records, realtime):
     extension.init_app(app)

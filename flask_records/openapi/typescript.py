@@ -33,7 +33,16 @@ ENDS: t.Final = (
 CLIENT: t.Final = (Path(__file__).parent / "client.ts").read_text()
 """The parts of a module that are the same for all applications."""
 
-CLIENT_NAMES: t.Final = [*re.findall(r"\b[A-Z]\w*", CLIENT), "Promise"]
+LOGINS: t.Final = (Path(__file__).parent / "logins.ts").read_text()
+"""The functions of a module that keep users logged in. They use no types with names
+that services may have, but for their own.
+"""
+
+CLIENT_NAMES: t.Final = [
+    *re.findall(r"\b[A-Z]\w*", CLIENT),
+    *re.findall(r"^(?:export )?(?:interface|type) (\w+)", LOGINS, re.MULTILINE),
+    "Promise",
+]
 """The names of types that a module has or uses besides those of its services."""
 
 OWN_METHODS: t.Final = frozenset(
@@ -49,8 +58,8 @@ NAME = re.compile(r"[A-Za-z_$][\w$]*")
 
 def typescript() -> str:
     """Return a module of TypeScript with the types of the services of the current
-    application, as clients see them, and a client that knows them. A field that not
-    all clients see is optional.
+    application, as clients see them, a client that knows them, and functions that keep
+    users logged in. A field that not all clients see is optional.
     """
     services = describe()
     names = type_names(ENDS, CLIENT_NAMES)
@@ -75,7 +84,8 @@ def typescript() -> str:
         for each in services
     }
     module = CLIENT.replace("// types", "\n".join(types), 1)
-    return module.replace("{ /* methods */ }", json.dumps(methods), 1)
+    module = module.replace("{ /* methods */ }", json.dumps(methods), 1)
+    return f"{module}\n{LOGINS}" if issuers else module
 
 
 def _paths_of(service: ServiceDescription) -> Iterator[str]:

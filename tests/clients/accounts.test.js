@@ -1,5 +1,5 @@
-// The official client stays logged in by the code of docs/accounts.md. Access tokens are
-// valid for four seconds here.
+// The official client stays logged in by the functions of the module of types. Access tokens
+// are valid for four seconds here.
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import { after, before, test } from 'node:test'
@@ -7,6 +7,7 @@ import { MemoryStorage } from '@feathersjs/authentication-client'
 import makeManagement from 'feathers-authentication-management/dist/client.js'
 import { LocalStorage, startAccounts } from './accounts.js'
 import { closeSockets, logIn, newLogin, restClient, socketClient } from './clients.js'
+import { stayLoggedIn } from './logins.js'
 
 let server
 const clients = []
@@ -21,7 +22,7 @@ after(async () => {
 })
 
 function staying (client, storage = new LocalStorage()) {
-  server.stayLoggedIn(client, storage)
+  stayLoggedIn(client, storage)
   clients.push(client)
   return client
 }
@@ -85,4 +86,64 @@ test('a wrong password and a session that has ended are refused', async () => {
   refreshes.setItem('refresh', used)
 
   await assert.rejects(client.reAuthenticate(true, 'refresh'), { code: 401 })
+})
+
+test('a login without a refresh token goes on until its end, and no call hangs', async () => {
+  const [storage, refreshes] = [new MemoryStorage(), new LocalStorage()]
+  await logIn(restClient(server.base, storage))
+
+  // As `enter` does after a login at a provider.
+  const client = staying(restClient(server.base, storage), refreshes)
+  await client.reAuthenticate(true)
+  await client.service('messages').find()
+  await assert.rejects(client.authenticate({ strategy: 'refresh' }), { code: 401 })
+  await assert.rejects(client.service('messages').find(), { code: 401 })
+})
+
+test('the login of another user without a refresh token is not replaced', async () => {
+  const [storage, refreshes] = [new MemoryStorage(), new LocalStorage()]
+  const ben = await logIn(restClient(server.base))
+  const client = staying(restClient(server.base, storage), refreshes)
+  await logIn(client)
+
+  await client.authentication.setAccessToken((await ben.get('authentication')).accessToken)
+  const { user } = await client.reAuthenticate(true)
+  await delay(100)
+
+  assert.equal(user.id, ben.user.id)
+  assert.equal(refreshes.getItem('refresh'), null)
+})
+
+test('a logout after the access token has expired ends the session', async () => {
+  const [storage, refreshes] = [new MemoryStorage(), new LocalStorage()]
+  const client = await logIn(restClient(server.base, storage))
+  const { refreshToken } = await client.get('authentication')
+  await delay(4500)
+
+  await client.logout()
+
+  const renewal = { strategy: 'refresh', refreshToken }
+  await assert.rejects(restClient(server.base).service('authentication').create(renewal), { code: 401 })
+  assert.equal(refreshes.getItem('refresh'), null)
+})
+
+test('a server that can not be reached for a while is tried again', async () => {
+  const client = staying(restClient(server.base))
+  let down = true
+  client.service('authentication').hooks({
+    around: {
+      create: [async (context, next) => {
+        if (context.data.strategy === 'refresh' && down) throw Object.assign(new Error('down'), { code: 503 })
+        await next()
+      }]
+    }
+  })
+  await logIn(client)
+  const { accessToken } = await client.get('authentication')
+  await delay(2500)
+  down = false
+  await delay(5500)
+
+  assert.notEqual((await client.get('authentication')).accessToken, accessToken)
+  await client.service('messages').find()
 })

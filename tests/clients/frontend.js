@@ -1,7 +1,8 @@
-// A front end on a server of its own, which logs in as docs/oauth.md says.
+// A front end on a server of its own, whose users come back from a provider.
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
+import { MODULE } from './logins.js'
 
 const read = path => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
 const STATIC = 'flask_records/http/static'
@@ -37,11 +38,10 @@ enter(client).then(
   error => show('alert', error.message)
 )`
 
-// Returns the front end, whose scripts come from the documentation and the package.
+// Returns the front end, whose scripts come from the package.
 export async function startFrontEnd (port) {
-  const docs = await read('docs/oauth.md')
   const files = {
-    '/login.js': docs.match(/```js\n(\/\/ login\.js\n.*?)```/s)[1],
+    '/login.js': MODULE,
     '/feathers.min.js': await read(`${STATIC}/feathers.min.js`),
     '/socket.io.min.js': await read(`${STATIC}/socket.io.min.js`)
   }

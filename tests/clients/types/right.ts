@@ -2,7 +2,7 @@ import { feathers } from '@feathersjs/feathers'
 import type { Application, FeathersService, HookContext } from '@feathersjs/feathers'
 import { auth, rest, socketio } from './transports.js'
 import { io } from 'socket.io-client'
-import { createClient } from './types.js'
+import { createClient, enter, startLogin, stayLoggedIn, stayLoggedInByCookie } from './types.js'
 import type { ClientApplication, Configuration, Messages, MessagesData, ServiceTypes, Users } from './types.js'
 
 const app = feathers<ServiceTypes>()
@@ -57,4 +57,12 @@ export async function useClient(): Promise<Application[]> {
   client.get('connection').service('rooms')
   await client.service('messages').find({ query: { roomId: null, $and: [{ text: { $search: 'a' } }, { userId: { $in: [1, null] } }], createdAt: { $gte: '2026-01-01' } } })
   return [plain, messages && plain, user && accessToken && many && typing && email && whole]
+}
+
+export async function begin(client: ClientApplication): Promise<void> {
+  stayLoggedIn(client)
+  stayLoggedIn(client, sessionStorage)
+  stayLoggedInByCookie(client, 'https://example.com')
+  startLogin('/oauth/github')
+  await enter(client)
 }
