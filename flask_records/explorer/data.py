@@ -164,7 +164,8 @@ def _way_back(settings: OAuthSettings) -> str | None:
     if the application lets nobody return there.
     """
     page = url_for(".page")
-    url = urljoin(request.host_url, page)
+    # Werkzeug decodes the host of its own URLs, which some hosts do not survive.
+    url = urljoin(f"{request.scheme}://{request.host}", page)
 
     for redirect in (page, page.removeprefix(request.script_root), url):
         with suppress(BadRequest):

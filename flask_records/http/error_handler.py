@@ -16,7 +16,7 @@ from flask import (
     request,
     Response,
 )
-from werkzeug.exceptions import HTTPException, SecurityError
+from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import NotFound as UnknownURL
 
 from ..database.database_errors import unavailable
@@ -180,8 +180,8 @@ class ErrorHandler:
         environ = request.environ
         types = f"{environ.get('CONTENT_TYPE', '')} {environ.get('HTTP_ACCEPT', '')}"
         is_asked = self._html is not False and "json" not in types and "html" in types
-        # There is no address of the files of a page at a host that is not trusted.
-        return is_asked and not isinstance(request.routing_exception, SecurityError)
+        # A host that is not valid, or not trusted, has no address of a page's files.
+        return is_asked and getattr(request.routing_exception, "code", None) != 400
 
     def _page(self, error: RecordsError) -> Response:
         code = error.code or 500

@@ -98,6 +98,16 @@ def test_request_to_an_untrusted_host_gets_json(failing):
     assert (response.status_code, response.mimetype) == (400, "application/json")
 
 
+@pytest.mark.parametrize("host", ["a..b", "x" * 70 + ".example"])
+@pytest.mark.parametrize("headers", [HTML, {"Accept": "application/json"}])
+def test_host_that_is_not_valid_is_a_400(failing, host, headers):
+    client = failing(NotFound("No."))
+
+    response = client.get("/things", headers={**headers, "Host": host})
+
+    assert (response.status_code, response.mimetype) == (400, "application/json")
+
+
 def test_page_is_made_by_a_function(failing):
     def page(error):
         return f"<p>{error.class_name}: {error.message}</p>", error.code

@@ -216,7 +216,7 @@ def test_client_that_leaves_too_much_unread_can_come_back(records, tmp_path, way
 
         def fill():
             while len(site.connections) == 2:
-                emit(site, "x" * 100_000)
+                emit(site, "x" * 60_000)
                 # The other client reads.
                 other.names()
 

@@ -315,7 +315,7 @@ def test_client_that_reads_nothing_is_cut_off_alone(public, tmp_path, way):
 
             def fill():
                 while len(site.connections) == 2:
-                    emit(site, "x" * 100_000)
+                    emit(site, "x" * 60_000)
                     # The other client reads.
                     other.next()
 
@@ -335,7 +335,7 @@ def test_client_that_accepts_nothing_for_a_time_is_gone(public, tmp_path, monkey
 
     with live(public, tmp_path, {**STREAM, "max_unsent": 1 << 30}) as site:
         with listening(site.url, buffer=4096):
-            emit(site, *["x" * 1_000_000] * 10)
+            emit(site, *["x" * 60_000] * 170)
             wait_until(lambda: not site.connections, 20)
 
 
