@@ -170,6 +170,11 @@ def no_choice(choices: Iterable[str]) -> Problem:
     return Problem(f"is none of {', '.join(listed)}", "choice", choices=listed)
 
 
+def not_for(operator: str) -> Problem:
+    """Return the problem of an operator that is for other fields."""
+    return Problem(f"can't be compared by {operator}", "operator")
+
+
 def no_record(record: str) -> Problem:
     """Return the problem of an identifier that names no record.
 

@@ -9,6 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..database.transaction import Transaction
+from ..errors import BadRequest
+from ..query.bounds import current_bounds
 from ..query.paths import has_single_key, key_names, MAX_STEPS
 from ..query.plan_cache import Plan
 from ..query.where import conditions, ResolvedQuery
@@ -32,6 +34,8 @@ class CallPaths:
     :param params: The params of the caller.
     :param beside: The model at the beginning, and the query of the records of it to
         which the paths may lead back. All by default.
+    :param lists: The relationships to lists that the query has followed, with which
+        this model adds to them. None by default.
     """
 
     def __init__(
@@ -41,6 +45,7 @@ class CallPaths:
         params: Params,
         relationship: t.Any = None,
         beside: tuple[orm.Mapper[t.Any], ResolvedQuery] | None = None,
+        lists: list[str] | None = None,
     ) -> None:
         self.scope = scope
         """The fields that the caller may name."""
@@ -54,6 +59,7 @@ class CallPaths:
         self._model = model
         self._params = params
         self._beside = beside
+        self._lists = [] if lists is None else lists
         self._related: dict[str, CallPaths | None] = {}
 
     @property
@@ -73,11 +79,20 @@ class CallPaths:
         such relationship for the caller.
 
         :raises RecordsError: The caller may not find the records of its service.
+        :raises BadRequest: The query of a client follows too many lists.
         """
         if name not in self._related:
             self._related[name] = self._step(name)
 
-        return self._related[name]
+        related, limit = self._related[name], current_bounds().scans
+
+        if related is not None and related.relationship.uselist:
+            self._lists.append(name)
+
+        if self._params.provider is not None and len(self._lists) > limit:
+            raise BadRequest(f"The query has more than {limit} paths over lists.")
+
+        return related
 
     def _step(self, name: str) -> CallPaths | None:
         full = f"{self.scope.path}{name}"
@@ -104,7 +119,8 @@ class CallPaths:
         if params.provider and not sees_keys(relationship, self.scope, scope):
             return None
 
-        return CallPaths(model, scope, params, relationship, self._beside)
+        beside, lists = self._beside, self._lists
+        return CallPaths(model, scope, params, relationship, beside, lists)
 
 
 def sees_keys(relationship: Relationship, here: Scope, there: Scope) -> bool:

@@ -279,6 +279,7 @@ class ModelSchemas:
             )
             for name, operator in self._model.syntax.operators.items()
             if field.conversion.is_ordered or not operator.needs_order
+            if operator.fields is None or field.name in operator.fields
             if field.conversion.is_text or operator.read not in FOR_TEXT
         }
         operations = object_of(allowed, additionalProperties=False)

@@ -76,6 +76,8 @@ def check_names(model: ServedModel) -> None:
         if name in model.relations and not relationship.uselist
     ]
     paths = [f"{each.key}.{n}" for each in to_one for n in values_of(each.mapper)]
+    operators = model.syntax.operators.values()
+    operands = [name for each in operators for name in each.fields or ()]
     named: list[tuple[str, Iterable[str], Collection[str], str]] = [
         # A value without a form on the wire is hidden from everybody.
         ("hidden", options.hidden, values_of(model.mapper), "field"),
@@ -83,6 +85,7 @@ def check_names(model: ServedModel) -> None:
         ("write_once", options.write_once, fields, "field"),
         ("fields", options.listed or (), fields, "field"),
         ("converters", converted, fields, "field"),
+        ("operators", operands, fields, "field"),
         ("aggregates", model.aggregates, [*fields, *paths], "field"),
         ("populate", model.populate_paths, relationships, "relationship"),
         ("relations", model.relations, relationships, "relationship"),

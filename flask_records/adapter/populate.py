@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import typing as t
 from collections import defaultdict
+from dataclasses import replace
 
 import sqlalchemy as sa
 from sqlalchemy import orm
-from sqlalchemy.sql import operators
+from sqlalchemy.sql import operators, visitors
 
 from ..errors import BadRequest
 from ..problems import UNKNOWN_RELATIONSHIP
@@ -140,6 +141,10 @@ class Link:
         self.is_shown = self._remote_name in self.visible
         """``True`` if the caller sees the key of the other end in all records."""
 
+        # Without related records to find, a refusal later on would tell that.
+        if params.provider is not None:
+            service.params_of_find(replace(params, query={}))
+
     def fill(
         self,
         records: Sequence[Record],
@@ -238,11 +243,24 @@ class Link:
 
         return sort
 
+    def _is_seen(self, column: t.Any) -> bool:
+        """Return ``True`` for a column of the table between the two, or of a field that
+        the caller sees. The order of another one would tell its values.
+        """
+        relationship = t.cast("t.Any", self._relationship)
+        mapper = relationship.mapper
+
+        if not mapper.columns.contains_column(column):
+            return bool(relationship.secondary.c.contains_column(column))
+
+        return mapper.get_property_by_column(column).key in self._scope.plain
+
     def _pairs(self, keys: Sequence[t.Any]) -> list[tuple[t.Any, t.Any]]:
         relationship = t.cast("t.Any", self._relationship)
         left = relationship.synchronize_pairs[0][1]
         right = relationship.secondary_synchronize_pairs[0][1]
         order = relationship.order_by or ()
+        order = [each for each in order if all(map(self._is_seen, columns_in(each)))]
         statement = sa.select(left, right).order_by(*order, left, right)
         pairs: list[tuple[t.Any, t.Any]] = []
 
@@ -256,6 +274,12 @@ class Link:
                 pairs += [(row[0], row[1]) for row in rows]
 
         return pairs
+
+
+def columns_in(expression: t.Any) -> list[t.Any]:
+    """Return the columns in an expression."""
+    parts = visitors.iterate(expression)
+    return [each for each in parts if isinstance(each, sa.Column)]
 
 
 def _returns(first: Relationship, second: Relationship) -> bool:

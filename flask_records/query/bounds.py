@@ -68,7 +68,9 @@ class Bounds:
     """The number of items of all lists of a query together."""
 
     scans: int = 5
-    """The number of operators of a query that read all records, such as ``$search``."""
+    """The number of operators of a query that read all records, such as ``$search``,
+    and of its paths over lists.
+    """
 
     paths: int = 10
     """The number of relationships that the names of a query follow, each as often as it

@@ -90,6 +90,9 @@ class Operator:
     ``None`` if only the database can. By default only the database can.
     """
 
+    fields: Collection[str] | None = None
+    """The names of the fields that the operator is for. All by default."""
+
 
 def _equals(column: Column, value: t.Any) -> Expression:
     if value is not None:

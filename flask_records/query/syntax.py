@@ -214,6 +214,9 @@ class _Conditions:
     def _compared(self, name: str, operator_name: str, sent: t.Any) -> Term:
         operator, field = self.syntax.operators[operator_name], self.paths.scope[name]
 
+        if operator.fields is not None and name not in operator.fields:
+            raise refused(field.name, problems.not_for(operator_name))
+
         if operator.needs_order and not field.conversion.is_ordered:
             raise refused(field.name, problems.UNORDERED)
 
