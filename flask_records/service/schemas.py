@@ -142,8 +142,9 @@ def schemas_of(service: Service, params: Params | None = None) -> Schemas:
 
         if data is not None:
             body = data.json_schema("patch" if method == "patch" else "body")
-            own = getattr(schemas, method)
-            changes[method] = body if parts.model is None else _written(data, body, own)
+            own, record = getattr(schemas, method), schemas.record
+            is_plain = parts.model is None
+            changes[method] = body if is_plain else _written(data, body, own, record)
 
     results = [each.result for name, each in classes.items() if name in METHODS]
     result = next(filter(None, results), None)
@@ -166,18 +167,20 @@ def schemas_of(service: Service, params: Params | None = None) -> Schemas:
     return schemas._replace(**changes)
 
 
-def _written(data: DataSchema, body: Schema, own: Schema) -> Schema:
+def _written(data: DataSchema, body: Schema, own: Schema, record: Schema) -> Schema:
     """Return the schema of a body, without the fields that a model does not take, and
     with those that a class which allows others leaves to it.
 
     :param own: The schema of the model.
+    :param record: The schema of its records, whose values a body may repeat.
     """
-    fields = own.get("properties", {})
+    fields, shown = own.get("properties", {}), record.get("properties", {})
+    repeated = shown.keys() & body.get("required", ())
     left = fields.keys() - data.fields if data.others == "allow" else ()
     properties = {name: fields[name] for name in fields if name in left} | {
         name: schema
         for name, schema in body.get("properties", {}).items()
-        if data.names.get(name, name) in fields
+        if data.names.get(name, name) in fields or name in repeated
     }
     needed = {*own.get("required", ())} - data.filled
     required = [

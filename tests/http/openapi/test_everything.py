@@ -9,10 +9,11 @@ from collections import Counter
 import pytest
 from openapi_spec_validator import validate
 
+from flask_records import BadRequest
 from flask_records.openapi import document
 from flask_records.openapi.reference import ReferenceSettings
 
-from ...everything_app import app
+from ...everything_app import app, records
 
 VERBS = ("get", "post", "put", "patch", "delete")
 
@@ -163,6 +164,25 @@ def test_bodies_with_files_are_forms(made, operations):
 
     file = schemas["PhotosCreate"]["properties"]["file"]
     assert (file["type"], file["format"]) == ("string", "binary")
+
+
+def test_body_has_the_identifier_that_its_class_needs(made):
+    schemas = made["components"]["schemas"]
+    assert schemas["PagesUpdate"]["required"] == ["slug", "text"]
+    assert "slug" not in schemas["PagesPatch"]["properties"]
+
+    with app.app_context():
+        user = records["users"].create(
+            {"email": "ann@example.com", "password": "x" * 9}
+        )
+
+    pages = records.client(app, user=user).service("pages")
+    pages.create({"slug": "intro", "text": "Hello"})
+    changed = pages.update("intro", {"slug": "intro", "text": "Hi"})
+    assert (changed["slug"], changed["text"]) == ("intro", "Hi")
+
+    with pytest.raises(BadRequest, match="'slug' is required"):
+        pages.update("intro", {"text": "Hi"})
 
 
 def test_data_without_a_schema_is_anything(operations):
