@@ -86,6 +86,7 @@ def model_schemas(
         groups=schemas.groups(),
         is_paged=pagination.is_on,
         multi=multi,
+        extra=frozenset(model.options.extra),
         relations=relations,
     )
 
@@ -124,6 +125,9 @@ class ModelSchemas:
                 **_described(field),
                 **({} if is_sent else {"readOnly": True}),
             }
+
+        for name, schema in fields.options.extra.items():
+            properties[name] = {**_unbounded(schema), "readOnly": True}
 
         doc = docstring(fields.model)
         described = {"description": doc} if doc else {}
@@ -189,7 +193,7 @@ class ModelSchemas:
             LIMIT: {**COUNT, **default},
             SKIP: COUNT,
             SORT: object_of(directions, additionalProperties=False),
-            SELECT: list_of({"enum": names}),
+            SELECT: list_of({"enum": [*names, *scope.fields.options.extra]}),
         }
 
         if related:

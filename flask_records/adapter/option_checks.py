@@ -28,6 +28,11 @@ MISSPELT: t.Final = """\
 The rule of '{name}' in '{option}' names '{field}', which is not a field.\
 """
 
+TAKEN: t.Final = """\
+'extra_fields' names {names} of '{model}', which has a field or a relationship of this \
+name. Give the values of hooks other names.\
+"""
+
 SECRETS: t.Final = """\
 Clients can read %s of '%s', as their names may be those of secrets. Hide them, \
 SQLAlchemyService(%s, hidden=%s), or list all fields for clients in 'fields'.\
@@ -90,6 +95,12 @@ def check_names(model: ServedModel) -> None:
         ("populate", model.populate_paths, relationships, "relationship"),
         ("relations", model.relations, relationships, "relationship"),
     ]
+
+    taken = {*options.extra} & {*fields, *relationships, model.generic.fields.id.name}
+
+    if taken:
+        class_ = model.mapped_class.__name__
+        raise ValueError(TAKEN.format(names=", ".join(taken), model=class_))
 
     for option, names, known, noun in named:
         for name in names:

@@ -14,6 +14,7 @@ from ..pagination import Page, Pagination
 from ..problems import NO_RECORD
 from ..query import FieldOptions, FieldRules, Matching, Syntax
 from ..query.bounds import refuse
+from ..query.column_types import schema_of_class
 from ..query.conversions import converters_of
 from ..query.fields import inner_tables, written_tables
 from ..query.paths import key_names
@@ -39,7 +40,7 @@ if t.TYPE_CHECKING:
     from ..database.database import Writing
     from ..database.sessions import SessionSource
     from ..query import Operator, Scope
-    from ..query.conversions import Converters
+    from ..query.conversions import Converters, Schema
     from ..service.capabilities import BodyCheck
     from ..service.context import Params
     from ..service.schemas import Schemas
@@ -50,6 +51,11 @@ if t.TYPE_CHECKING:
 
 NO_CLASS: t.Final = """\
 The model has to be a mapped class, SQLAlchemyService(Model), not {model!r}.\
+"""
+
+NO_TYPE: t.Final = """\
+'extra_fields' gives '{name}' no type that has a form in JSON: {class_!r}. Name one \
+such as str, str | None, dt.datetime, list[int] or dict.\
 """
 
 NO_PATHS: t.Final = """\
@@ -106,6 +112,9 @@ class SQLAlchemyService(Capabilities):
     :param writable_relations: Relationships to lists or sets that bodies may name, with
         the identifiers of records that the caller may see. None by default.
 
+    :param extra_fields: The types of fields that hooks add to records, by name, such as
+        ``{"url": str}``, for documents, types and ``$select``. None by default.
+
     The model is looked at when an application is set up or at the first use, whichever
     is first, so that a module can name it before all models are mapped or reflected.
 
@@ -136,6 +145,7 @@ class SQLAlchemyService(Capabilities):
         relations: Collection[str] = (),
         aggregates: Collection[str] = (),
         writable_relations: Collection[str] = (),
+        extra_fields: Mapping[str, t.Any] | None = None,
     ) -> None:
         if not isinstance(model, type):
             raise TypeError(NO_CLASS.format(model=model))
@@ -161,6 +171,7 @@ class SQLAlchemyService(Capabilities):
             listed=None if fields is None else names_of("fields", fields),
             client_ids=client_ids,
             converters=converters_of(converters or {}),
+            extra=_extra_schemas(extra_fields or {}),
         )
         self._deciding: dict[frozenset[str], frozenset[str]] = {}
         self.field_rules = FieldRules(visible, writable)
@@ -509,3 +520,17 @@ class SQLAlchemyService(Capabilities):
 
         refuse(errors)
         return call.model.write(Write("patch", writing, call, [values], id))
+
+
+def _extra_schemas(extra_fields: Mapping[str, t.Any]) -> Mapping[str, Schema]:
+    """Return the JSON Schemas of fields that hooks add, by name.
+
+    :raises TypeError: A type has no form in JSON.
+    """
+    schemas = {name: schema_of_class(class_) for name, class_ in extra_fields.items()}
+
+    for name, schema in schemas.items():
+        if schema is None:
+            raise TypeError(NO_TYPE.format(name=name, class_=extra_fields[name]))
+
+    return t.cast("Mapping[str, Schema]", schemas)

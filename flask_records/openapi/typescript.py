@@ -127,7 +127,8 @@ class _Types:
         """
         service, name, schemas = self._service, self._name, self._schemas
         ruled = service.service.capabilities.field_rules.visible
-        always = self._properties.keys() - ruled.keys()
+        # Events of other writes do not have what hooks add.
+        always = self._properties.keys() - ruled.keys() - schemas.extra
         yield declaration(name, schemas.record, always, self._relations, named)
 
         for method, end in BODY_ENDS.items():

@@ -13,7 +13,7 @@ from .field import CompositeField, fields_of, is_kept, values_of
 from .paths import MAX_STEPS
 
 if t.TYPE_CHECKING:
-    from .conversions import Converters
+    from .conversions import Converters, Schema
     from .field import Field
 
 
@@ -54,6 +54,9 @@ class FieldOptions:
 
     converters: Converters = field(default_factory=dict)
     """Conversions of the application, by type or by the name of a field."""
+
+    extra: Mapping[str, Schema] = field(default_factory=dict)
+    """The JSON Schemas of fields that hooks add to records, by name."""
 
     def is_listed(self, name: str) -> bool:
         """Return ``True`` for a field that clients may know of."""

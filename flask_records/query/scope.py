@@ -128,7 +128,9 @@ class Scope:
         if names is None:
             return self.everything.selected
 
-        listed = {name: self[name] for name in names}
+        # Hooks add the others.
+        extra = self.fields.options.extra
+        listed = {name: self[name] for name in names if name not in extra}
         chosen = {field.name: field for field in self.fields.identifying} | listed
         composite = self.fields.composite
         return tuple([each for each in chosen.values() if each is not composite])

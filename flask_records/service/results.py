@@ -365,7 +365,8 @@ def _unselected(service: Service, context: HookContext) -> frozenset[str]:
 
     fields = scope.fields
     kept = {fields.id.name, *[each.name for each in fields.identifying]}
-    return fields.names - kept.union(names_listed(SELECT, names))
+    known = fields.names.union(fields.options.extra)
+    return known - kept.union(names_listed(SELECT, names))
 
 
 def without(record: t.Any, names: AbstractSet[str]) -> t.Any:

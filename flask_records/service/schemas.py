@@ -104,6 +104,9 @@ class Schemas(t.NamedTuple):
     summaries: Mapping[str, str] = MappingProxyType({})
     """Lines about methods, by name, in place of those about records."""
 
+    extra: frozenset[str] = frozenset()
+    """The fields that hooks add to records."""
+
     relations: Mapping[str, Relation] = MappingProxyType({})
     """The relationships that ``$populate`` can name."""
 
