@@ -37,6 +37,7 @@ from .http.body import BODY_PARSERS as BODY_PARSERS
 from .http.body import MultipartParser as MultipartParser
 from .http.body import parse_form as parse_form
 from .http.body import parse_json as parse_json
+from .http.body import StreamParser as StreamParser
 from .http.formatter import format_json as format_json
 from .http.formatter import format_pieces as format_pieces
 from .http.qs import parse as parse_query

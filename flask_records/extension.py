@@ -15,7 +15,7 @@ from .authentication.limits import Limits
 from .authentication.password_checks import check_users, warn_of_open_services
 from .database.connections import count_writes
 from .http.blueprint import ServiceBlueprint
-from .http.body import BODY_PARSERS
+from .http.body import BODY_PARSERS, check_parsers
 from .http.cors import init_app as init_cors
 from .http.error_handler import ErrorHandler
 from .http.formatter import forbid_sniffing, format_json
@@ -227,6 +227,10 @@ class FlaskRecords(CallSignals):
             name=name,
         )
         parsers = self._body_parsers if body_parsers is None else body_parsers
+
+        if added.capabilities.model is not None:
+            check_parsers(path, parsers)
+
         sizes = [getattr(each, "max_size", None) or 0 for each in parsers.values()]
         self.max_form_size = max([self.max_form_size, *sizes])
         self.accesses[path] = access

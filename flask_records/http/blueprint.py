@@ -18,7 +18,7 @@ from ..query.bounds import current_bounds
 from ..service.context import HookContext, Params
 from ..service.globals import current_request, remember_call, remembered_call
 from ..service.results import cut_throughout
-from .body import max_size, read_body
+from .body import max_size, parser_of, read_body
 from .formatter import CALLER, empty, format_json, NO_SNIFFING, vary, weak_etag
 from .routes import rule_of
 
@@ -144,7 +144,7 @@ class ServiceBlueprint:
         except RecordsError:
             return 0
 
-        return max_size(current, self.body_parsers.get(current.mimetype))
+        return max_size(current, parser_of(current, self.body_parsers))
 
     def _answer(
         self, current: Request, id: str | None, route: dict[str, t.Any]

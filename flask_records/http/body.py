@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import typing as t
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -72,7 +74,30 @@ def parse_form(request: Request) -> dict[str, t.Any]:
 
 
 @dataclass(frozen=True)
-class MultipartParser:
+class BoundedParser(ABC):
+    """A parser of bodies that has a bound of its own.
+
+    :raises ValueError: The size is not a positive integer.
+    """
+
+    max_size: int | None = None
+    """The maximum size of a body in bytes, in place of that of the application, which
+    is 1 MiB by default.
+    """
+
+    def __post_init__(self) -> None:
+        if self.max_size is not None and not COUNT.is_valid(self.max_size):
+            raise ValueError(
+                f"'max_size' must be a positive integer, not {self.max_size!r}."
+            )
+
+    @abstractmethod
+    def __call__(self, request: Request) -> t.Any:
+        """Return the data of a body."""
+
+
+@dataclass(frozen=True)
+class MultipartParser(BoundedParser):
     """A parser of ``multipart/form-data``: texts as in other forms, and files as
     Werkzeug's ``FileStorage``. They are closed, and deleted, after the request. Flask's
     ``MAX_FORM_PARTS`` and ``MAX_FORM_MEMORY_SIZE`` bound its parts.
@@ -85,19 +110,11 @@ class MultipartParser:
             body_parsers={"multipart/form-data": MultipartParser(10 * 1024 * 1024)},
         )
 
+    ``max_size`` is the maximum size of the whole form in bytes, that of the application
+    by default.
+
     :raises ValueError: The size is not a positive integer.
     """
-
-    max_size: int | None = None
-    """The maximum size of the whole form in bytes, in place of that of the application,
-    which is 1 MiB by default.
-    """
-
-    def __post_init__(self) -> None:
-        if self.max_size is not None and not COUNT.is_valid(self.max_size):
-            raise ValueError(
-                f"'max_size' must be a positive integer, not {self.max_size!r}."
-            )
 
     def __call__(self, request: Request) -> dict[str, t.Any]:
         """Return the data of a form. Names are read as in other forms, and a file
@@ -117,6 +134,52 @@ class MultipartParser:
         return parse_pairs([*form.items(multi=True), *files], PARAMETER_LIMIT)
 
 
+@dataclass(frozen=True)
+class StreamParser(BoundedParser):
+    """A parser that hands bodies over as binary files, to be read once, to the methods
+    of objects. Keys of ``body_parsers`` may be ranges for it: ``image/*``, ``*/*``.
+
+    .. code-block:: python
+
+        imports = records.add(
+            "imports",
+            Imports(),
+            body_parsers={"text/csv": StreamParser(100 * 1024 * 1024)},
+        )
+
+    ``max_size`` is the maximum size of a body in bytes, that of the application by
+    default. To read more raises a 413, and what is cut off a 400.
+
+    :raises ValueError: The size is not a positive integer.
+    """
+
+    def __call__(self, request: Request) -> io.BufferedReader:
+        """Return the body of a request."""
+        return io.BufferedReader(_Body(request.stream, request.content_length))
+
+
+class _Body(io.RawIOBase):
+    """A body that tells of its connection as errors of clients do."""
+
+    def __init__(self, stream: t.IO[bytes], length: int | None) -> None:
+        self._stream = stream
+        self._missing = length or 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: t.Any) -> int:
+        data = _read(lambda: self._stream.read(len(buffer)))
+        self._missing -= len(data)
+
+        # A server may end the body where the connection breaks.
+        if not data and self._missing > 0:
+            raise _broken_body()
+
+        buffer[: len(data)] = data
+        return len(data)
+
+
 BODY_PARSERS: Mapping[str, BodyParser] = {
     "application/json": parse_json,
     "application/x-www-form-urlencoded": parse_form,
@@ -128,7 +191,7 @@ def read_body(
     request: Request,
     method: str,
     parsers: Mapping[str, BodyParser],
-) -> dict[str, t.Any] | list[t.Any]:
+) -> t.Any:
     """Return the data of a request.
 
     :raises BadRequest: There is no body, no parser supports its type, it can't be read,
@@ -136,27 +199,30 @@ def read_body(
     :raises LengthRequired: It does not tell its length, nor show its end.
     :raises RequestEntityTooLarge: The body is larger than allowed.
     """
-    parser = parsers.get(request.mimetype)
+    parser = parser_of(request, parsers)
 
     if parser is None:
         raise BadRequest(NO_DATA)
 
-    is_multipart, limit = isinstance(parser, MultipartParser), max_size(request, parser)
+    is_bounded, limit = isinstance(parser, BoundedParser), max_size(request, parser)
 
     if (request.content_length or 0) > limit:
         raise RequestEntityTooLarge
 
     # A server may end such a body where the connection breaks, which JSON and forms
     # with files show.
-    if request.content_length is None and not (is_multipart or request.is_json):
+    if request.content_length is None and not (is_bounded or request.is_json):
         raise LengthRequired("A body of this type needs a Content-Length.")
 
     # Werkzeug silently truncates a body of unknown length at the limit.
     request.max_content_length = limit + 1
 
     # HTTP middleware may have read the form already.
-    if not is_multipart and "form" not in vars(request):
+    if not is_bounded and "form" not in vars(request):
         _load(request, limit)
+
+    if isinstance(parser, StreamParser):
+        return parser(request)
 
     _check_charset(request)
     data = parser(request)
@@ -167,9 +233,34 @@ def read_body(
     return data
 
 
+def check_parsers(path: str, parsers: Mapping[str, BodyParser]) -> None:
+    """Check the parsers of a model's service.
+
+    :raises TypeError: There is one of streams, of which no record can be made.
+    """
+    for type, parser in parsers.items():
+        if isinstance(parser, StreamParser):
+            raise TypeError(
+                f"'{path}' serves a model, which takes no streams of '{type}'."
+                " StreamParser is for objects: give it to 'add' of their services."
+            )
+
+
+def parser_of(request: Request, parsers: Mapping[str, BodyParser]) -> BodyParser | None:
+    """Return the parser of a request's media type, or of a range that it is in."""
+    type = request.mimetype
+    found = parsers.get(type)
+
+    if found is None:
+        kind = type.partition("/")[0]
+        found = parsers.get(f"{kind}/*") or parsers.get("*/*")
+
+    return found
+
+
 def max_size(request: Request, parser: BodyParser | None) -> int:
     """Return the maximum size of a body in bytes."""
-    own = parser.max_size if isinstance(parser, MultipartParser) else None
+    own = parser.max_size if isinstance(parser, BoundedParser) else None
     return own or request.max_content_length or MAX_CONTENT_LENGTH
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from io import IOBase
 
 from ..errors import BadRequest, not_an_object
 from ..names import BODIES, METHODS
@@ -164,8 +165,10 @@ def check_types(context: HookContext) -> None:
     :raises BadRequest: There is one, or a body is not an object.
     """
     is_client = context.params.provider is not None
+    # A stream has no values yet.
+    is_read = not isinstance(context.data, IOBase)
 
-    if is_client and context.method in BODIES:
+    if is_client and is_read and context.method in BODIES:
         parts = context.service.capabilities
         find_problems = parts.body_check(context.method, context.params)
         _each_body(context, lambda body: (body, find_problems(body)))

@@ -19,7 +19,14 @@ import sqlalchemy as sa
 from flask import Flask
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, sessionmaker
 
-from flask_records import BadRequest, FlaskRecords, SQLAlchemyService
+from flask_records import (
+    BadRequest,
+    BODY_PARSERS,
+    FlaskRecords,
+    MultipartParser,
+    SQLAlchemyService,
+    StreamParser,
+)
 from flask_records.realtime import Realtime
 
 from ..processes import free_port, ROOT
@@ -81,6 +88,18 @@ class Stream:
         return words()
 
 
+class Uploads:
+    def create(self, data, params):
+        if isinstance(data, dict):
+            file = data["file"]
+            size = len(file.read())
+            about = {"name": file.filename, "type": file.mimetype, "size": size}
+            return {**data, "file": about}
+
+        size = sum(len(part) for part in iter(lambda: data.read(4096), b""))
+        return {"size": size, "type": params.headers["Content-Type"]}
+
+
 class Values:
     def get(self, id, params):
         return VALUES[id]
@@ -101,6 +120,10 @@ def create_asgi_app():
     records.add("shouter", Shouter(), public=True, methods=["find", "shout"])
     records.add("stream", Stream(), public=True)
     records.add("values", Values(), public=True)
+    parsers = {"multipart/form-data": MultipartParser(), "*/*": StreamParser(1 << 20)}
+    records.add(
+        "uploads", Uploads(), public=True, body_parsers={**BODY_PARSERS, **parsers}
+    )
     pings = records.add("pings", Pings(), public=True)
 
     @pings.after("create")
