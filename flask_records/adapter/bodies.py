@@ -10,10 +10,20 @@ from dataclasses import replace
 from types import NoneType
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 from werkzeug.datastructures import FileStorage
 
-from ..errors import not_an_object
-from ..problems import CHANGED, NO_LIST, Problem, READ_ONLY, REQUIRED, UNKNOWN_FIELD
+from ..database.database_errors import STALE
+from ..errors import Conflict, not_an_object
+from ..problems import (
+    CHANGED,
+    NO_LIST,
+    NO_RECORD,
+    Problem,
+    READ_ONLY,
+    REQUIRED,
+    UNKNOWN_FIELD,
+)
 from ..query.bounds import MAX_ERRORS, refuse, shortened
 from ..query.conversions import cast, cast_and_check, is_same, NULL_TEXTS
 from ..query.plans import Selection
@@ -23,6 +33,7 @@ if t.TYPE_CHECKING:
     from ..database.database import Writing
     from ..query import Field, Fields, Scope
     from ..query.conversions import Cast
+    from ..query.paths import Relationship
     from ..typing import Id, Record
     from .resolved_call import ResolvedCall
 
@@ -326,15 +337,54 @@ class Constructor:
         self._names = frozenset([each.name for each in named])
         self._needed = [each.name for each in named if each.default is each.empty]
         mapped = fields.mapper.attrs.keys()
-        self.required = [name for name in self._needed if name in mapped]
-        """The names of the fields and relationships that it can't do without."""
+        self._related = {
+            name: pair
+            for name in self._names.intersection(fields.mapper.relationships.keys())
+            if (pair := _keys_of(fields, fields.mapper.relationships[name]))
+        }
+        self.required = [
+            self._related[name][0] if name in self._related else name
+            for name in self._needed
+            if name in mapped
+        ]
+        """The names of the fields and relationships that it can't do without. The
+        field with the key of a related record stands for the record.
+        """
 
-    def arguments(self, values: Record) -> Record:
+    def arguments(self, values: Record, session: orm.Session) -> Record:
         """Return the arguments that it takes, of the values of a new record. Its own
         defaults stand for what is left out, and null where it has none.
+
+        :param session: Loads the related records that the values have the keys of.
+        :raises Conflict: One is not there.
         """
         taken = values.keys() if self._takes_any else values.keys() & self._names
-        return {**dict.fromkeys(self._needed), **{name: values[name] for name in taken}}
+        arguments = {**dict.fromkeys(self._needed), **{n: values[n] for n in taken}}
+
+        for name, (key, other) in self._related.items():
+            if name not in values and (value := values.get(key)) is not None:
+                statement = sa.select(other.class_).where(other == value)
+                arguments[name] = related = session.scalars(statement).first()
+
+                if related is None:
+                    text, errors = f"'{key}' {NO_RECORD}.", {key: NO_RECORD}
+                    raise Conflict(text, errors=errors)
+
+        return arguments
+
+
+def _keys_of(fields: Fields, relationship: Relationship) -> tuple[str, t.Any] | None:
+    """Return the name of the field with the key of the one related record, and the
+    attribute there that it is the value of.
+    """
+    pairs = relationship.local_remote_pairs or []
+    names = [name for name, each in fields.columns.items() if each is pairs[0][0]]
+
+    if relationship.direction is not orm.MANYTOONE or len(pairs) != 1 or not names:
+        return None
+
+    prop = relationship.mapper.get_property_by_column(pairs[0][1])
+    return names[0], getattr(relationship.mapper.class_, prop.key)
 
 
 def has_constructor(fields: Fields) -> bool:
@@ -426,11 +476,19 @@ def changed(
     stored: dict[Field, t.Any] = {model.fields.id: values}
     stored |= dict(zip(selected, rows[0], strict=True))
 
-    return {
+    problems = {
         name: model.bodies.problem(name)
         for name, value in sent.items()
         if not _is_unchanged(call.scope[name], value, stored[call.scope[name]])
     }
+
+    # The client has read the record before another call has changed it.
+    version, columns = model.fields.mapper.version_id_col, model.fields.columns
+
+    if version is not None and any(columns.get(n) is version for n in problems):
+        raise STALE.error(STALE.text)
+
+    return problems
 
 
 def _is_unchanged(field: Field, sent: t.Any, stored: t.Any) -> bool:

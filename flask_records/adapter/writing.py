@@ -150,14 +150,14 @@ class UnitOfWork:
 
     def create(self, write: Write) -> list[Record]:
         """Return new records."""
-        bodies = load_related(self._served, write)
+        bodies, session = load_related(self._served, write), write.writing.session
         instances = [
-            self._instance(values, f"{index}." if write.is_list else "")
+            self._instance(values, f"{index}." if write.is_list else "", session)
             for index, values in enumerate(bodies)
         ]
 
         with write.writing.of(instances):
-            write.writing.session.add_all(instances)
+            session.add_all(instances)
             self._flush(write, zip(instances, write.bodies, strict=True))
 
         check_related(bodies)
@@ -247,8 +247,8 @@ class UnitOfWork:
 
             return load(deferred=deferred)
 
-    def _instance(self, values: Record, place: str) -> t.Any:
-        arguments = self._arguments(values) if self._has_constructor else {}
+    def _instance(self, values: Record, place: str, session: orm.Session) -> t.Any:
+        arguments = self._arguments(values, session) if self._has_constructor else {}
         rest = {name: values[name] for name in values if name not in arguments}
 
         try:
@@ -259,13 +259,13 @@ class UnitOfWork:
         self._assign(instance, rest, place)
         return instance
 
-    def _arguments(self, values: Record) -> Record:
+    def _arguments(self, values: Record, session: orm.Session) -> Record:
         """Return the values that the constructor of the model takes."""
         given = {
             name: value.instances if isinstance(value, RelatedInstances) else value
             for name, value in values.items()
         }
-        return self._constructor.arguments(given)
+        return self._constructor.arguments(given, session)
 
     def _assign(self, instance: t.Any, values: Record, place: str = "") -> None:
         """Set the values of an instance.

@@ -61,6 +61,9 @@ PATTERN: t.Final = ErrorKind(
 INCOMPARABLE: t.Final = ErrorKind(BadRequest, "A field can't be sorted or compared.")
 READ_ONLY: t.Final = ErrorKind(MethodNotAllowed, "These records can only be read.")
 FORBIDDEN: t.Final = ErrorKind(Forbidden, "The database does not allow this.")
+STALE: t.Final = ErrorKind(
+    Conflict, "The record was changed by another call. Try again."
+)
 AWAY: t.Final = ErrorKind(Unavailable, "The database is not available. Try again.")
 
 FAILED: t.Final = ErrorKind(
@@ -116,9 +119,7 @@ such as a tsvector, and of a trigger that calls a function which is not there.
 """
 
 CLASSES: t.Final[Mapping[type[Exception], ErrorKind]] = {
-    orm.exc.StaleDataError: ErrorKind(
-        Conflict, "The record was changed by another call. Try again."
-    ),
+    orm.exc.StaleDataError: STALE,
     sa.exc.CircularDependencyError: ErrorKind(
         Conflict, "The records refer to each other. Write them one by one."
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import re
 import typing as t
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -65,6 +66,20 @@ NO_EXPRESSION: t.Final = """\
 The hybrid property '{name}' of '{model}' has no SQL expression, or a comparator. Give \
 it an expression, make it a plain property, or leave it out: hidden=['{name}'].\
 """
+
+OTHER_TABLE: t.Final = """\
+The hybrid property '{name}' of '{model}' reads another table, each row with each row. \
+Make its expression a subquery, sa.select(Parent.name).where(Parent.id == \
+cls.parent_id).scalar_subquery(), or leave it out: hidden=['{name}'].\
+"""
+
+NO_QUERY_NAME: t.Final = """\
+'{model}.{name}' can't be named in a query. Give the attribute another name, {other} = \
+mapped_column('{name}'), or leave it out: hidden=['{name}'].\
+"""
+
+SYNTAX: t.Final = re.compile(r"^\$|[.\[\]]")
+"""The characters of a name that have a meaning in queries."""
 
 COUNTERS: t.Final = (sa.Sequence, sa.Identity, next_value)
 """The defaults of columns that the database counts up."""
@@ -255,6 +270,11 @@ def _field(
 
     :raises ValueError: It has no form on the wire.
     """
+    if SYNTAX.search(name):
+        names = {"model": mapper.class_.__name__, "name": name}
+        other = re.sub(r"\W+", "_", name).strip("_")
+        raise ValueError(NO_QUERY_NAME.format(**names, other=other))
+
     prop = mapper.column_attrs.get(name)
     expression = getattr(mapper.class_, name) if prop else _hybrid(mapper, name)
     type_ = expression.type
@@ -297,6 +317,13 @@ def _hybrid(mapper: orm.Mapper[t.Any], name: str) -> t.Any:
     except Exception as error:
         names = {"model": mapper.class_.__name__, "name": name}
         raise ValueError(NO_EXPRESSION.format(**names)) from error
+
+    statement = sa.select(mapper.class_)
+    froms = statement.add_columns(expression).get_final_froms()
+
+    if len(froms) > len(statement.get_final_froms()):
+        names = {"model": mapper.class_.__name__, "name": name}
+        raise ValueError(OTHER_TABLE.format(**names))
 
     return expression
 

@@ -87,6 +87,7 @@ class DataSchema:
         have. They are forbidden by default, as by services.
         """
         fields = model.model_fields
+        self._excluded = frozenset(n for n, each in fields.items() if each.exclude)
         self._needed = frozenset(
             name
             for name, field in fields.items()
@@ -137,12 +138,13 @@ class DataSchema:
         sent = value.__pydantic_fields_set__
 
         # A default has been filled in, or a property is cached beside the fields.
-        if len(values) != len(sent):
+        if len(values) != len(sent) or self._excluded:
             filled = frozenset() if is_partial else self.fields
             values = {
                 name: each
                 for name, each in values.items()
                 if name in sent or (each is not None and name in filled)
+                if name not in self._excluded
             }
 
         problems: dict[str, Problem] = {}

@@ -137,3 +137,16 @@ def test_a_whole_record_with_null_is_taken_back(pages):
     made = pages.post("/pages", json={}).json
 
     assert pages.put("/pages/1", json=made).status_code == 200
+
+
+@pytest.mark.parametrize("verb", ["PUT", "PATCH"])
+def test_a_version_that_is_stale_is_a_conflict(pages, verb):
+    first = pages.post("/pages", json=VALUES).json
+    second = pages.patch("/pages/1", json={"role": "b"}).json
+
+    stale = pages.open("/pages/1", method=verb, json=first | {"role": "c"})
+    fresh = pages.open("/pages/1", method=verb, json=second | {"role": "c"})
+
+    assert stale.status_code == 409
+    assert stale.json["message"] == "The record was changed by another call. Try again."
+    assert (fresh.status_code, fresh.json["role"]) == (200, "c")

@@ -297,3 +297,19 @@ def test_python_names_fields(call, persons):
 
         with pytest.raises(BadRequest, match=message):
             persons.patch(1, {"full_name": "A"})
+
+
+class ExcludingBody(BaseModel):
+    full_name: str
+    count: int = Field(1, exclude=True)
+
+
+def test_a_field_that_the_class_excludes_is_left_out(records):
+    service = SQLAlchemyService(Person)
+    records.add("persons", service, public=True, schemas={"create": ExcludingBody})
+
+    with calls_to(records, "sqlite://") as call:
+        for body in ({"full_name": "Ann"}, {"full_name": "Bo", "count": 2}):
+            status, person = call("POST", "/persons", body)
+
+            assert (status, person["full_name"]) == (201, body["full_name"])
