@@ -6,7 +6,9 @@ import datetime as dt
 import fcntl
 import os
 import sys
+import time
 import typing as t
+from contextlib import suppress
 
 import sqlalchemy as sa
 from flask import current_app, Flask, render_template
@@ -230,9 +232,23 @@ def create_app() -> Flask:
 
     with app.app_context():
         sa.event.listen(db.engine, "connect", check_foreign_keys)
-        db.create_all()
+        create_tables()
 
     return app
+
+
+def create_tables() -> None:
+    """Create the tables. Another machine may do the same at this moment, which makes
+    the database refuse some that were not there just before.
+    """
+    for _ in db.metadata.tables:
+        with suppress(sa.exc.DBAPIError):
+            db.create_all()
+            return
+
+        time.sleep(0.5)
+
+    db.create_all()
 
 
 def check_foreign_keys(connection: t.Any, record: t.Any) -> None:

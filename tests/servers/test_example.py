@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
+import sys
 
 import pytest
 
+from ..databases import new_database, SERVERS
 from ..processes import call, connected, logged_in, ROOT, started, wait_for_workers
 
 
@@ -58,3 +61,28 @@ def test_first_start_makes_a_secret_and_the_tables_once(copy):
         connection.close()
 
     assert file.read_text() == secret
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_machines_that_start_at_once_all_do(copy, tmp_path_factory, name):
+    """Each folder stands for a machine: a lock on the file is no lock for others."""
+    if not (url := os.environ.get(SERVERS[name])):
+        pytest.skip(f"{SERVERS[name]} is not set")
+
+    folders = [tmp_path_factory.mktemp("machine") / "app" for _ in range(4)]
+
+    with new_database(url) as own:
+        rest = {"DATABASE_URL": str(own), "SECRET_KEY": "s" * 64, "PYTHONPATH": "."}
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-c", "import wsgi"],
+                cwd=shutil.copytree(copy, folder),
+                env=os.environ | rest,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for folder in folders
+        ]
+        errors = [process.communicate()[1] for process in processes]
+
+    assert [process.returncode for process in processes] == [0] * 4, errors
