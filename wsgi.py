@@ -230,6 +230,11 @@ def create_app() -> Flask:
         is_on = explorer.is_on(app)
         return render_template("index.html", providers=providers, has_explorer=is_on)
 
+    @app.get("/stream")
+    def stream() -> str:
+        """Return the chat in 60 lines, with the client of version 6."""
+        return render_template("stream.html")
+
     with app.app_context():
         sa.event.listen(db.engine, "connect", check_foreign_keys)
         create_tables()

@@ -48,6 +48,7 @@ RECORDS_LIMITS = {
 RECORDS_REALTIME = {
     "message_queue": environ.get("REDIS_URL"),
     "max_connections": int(environ.get("MAX_CONNECTIONS", 900)),
+    "stream": "sse",
 }
 
 # The maximum size of a request's body in bytes.

@@ -36,36 +36,44 @@ const SERVERS = { gunicorn, granian, uvicorn }
 export async function start (settings = {}, command = SERVERS[process.env.SERVER ?? 'gunicorn']) {
   const folder = await mkdtemp(join(tmpdir(), 'records-'))
   const port = await freePort()
-  const server = spawn(
-    process.env.PYTHON || 'python3',
-    ['-m', ...command(port)],
-    {
-      cwd: ROOT,
-      env: {
-        ...process.env,
-        DATABASE_URL: `sqlite:///${join(folder, 'test.db')}`,
-        SECRET_KEY: randomBytes(32).toString('hex'),
-        FLASK_RATELIMIT_ENABLED: 'false',
-        ...settings
-      },
-      stdio: ['ignore', 'ignore', 'pipe']
-    }
-  )
-  let log = ''
-  server.stderr.setEncoding('utf8').on('data', text => {
-    log += text
-    process.stderr.write(text)
-  })
   const base = `http://127.0.0.1:${port}`
-  await answers(`${base}/rooms`, server)
+  const env = {
+    ...process.env,
+    DATABASE_URL: `sqlite:///${join(folder, 'test.db')}`,
+    SECRET_KEY: randomBytes(32).toString('hex'),
+    FLASK_RATELIMIT_ENABLED: 'false',
+    ...settings
+  }
+  let log = ''
+  let server
+
+  const run = async () => {
+    const options = { cwd: ROOT, env, stdio: ['ignore', 'ignore', 'pipe'] }
+    server = spawn(process.env.PYTHON || 'python3', ['-m', ...command(port)], options)
+    server.stderr.setEncoding('utf8').on('data', text => {
+      log += text
+      process.stderr.write(text)
+    })
+    await answers(`${base}/rooms`, server)
+  }
+
+  const end = async () => {
+    server.kill()
+    await once(server, 'exit')
+  }
+
+  await run()
 
   return {
     base,
     // Returns what the server has logged.
     log: () => log,
+    async restart () {
+      await end()
+      await run()
+    },
     async stop () {
-      server.kill()
-      await once(server, 'exit')
+      await end()
       await rm(folder, { recursive: true })
     }
   }
