@@ -103,9 +103,13 @@ class Capabilities:
         """
         return not names or not frozenset(names).isdisjoint(written)
 
-    def are_met(self, records: Sequence[t.Any], condition: Record) -> bool | None:
+    def are_met(
+        self, records: Sequence[t.Any], condition: Record, *, is_alone: bool = False
+    ) -> bool | None:
         """Return ``True`` if all of the records that a call has written meet a
         condition, ``None`` if ``get`` has to tell.
+
+        :param is_alone: ``True`` if nothing but this write happens in the transaction.
         """
         return None
 

@@ -154,10 +154,6 @@ class Pipeline:
             or bool(after)
         )
 
-        if conditions and context.params._state.is_alone:
-            context.params._state.is_alone = False
-            service.capabilities.begin(writes=True)
-
         if is_missing:
             context.result = self._call_method(context, schemas)
 

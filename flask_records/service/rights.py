@@ -259,7 +259,9 @@ class AccessRules:
 
         for condition in conditions:
             try:
-                may_write = self._service.capabilities.are_met(records, condition)
+                may_write = self._service.capabilities.are_met(
+                    records, condition, is_alone=context.params._state.is_alone
+                )
             except BadRequest as error:
                 raise RuntimeError(f"{name} is not right: {error}") from error
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from threading import Event, Thread
+
 import pytest
 import sqlalchemy as sa
 
@@ -15,6 +18,7 @@ from flask_records import (
 )
 
 from ...sql import statements_of
+from ...waiting import wait_until
 from .office import ANN, BOB, EVE, MEMBERS, ORG, OWNERS, Task, WRITES
 
 TASK = {"title": "x", "orgId": 2, "ownerId": BOB}
@@ -232,3 +236,41 @@ def test_rules_hold_for_what_objects_leave(small_office):
 
     with pytest.raises(Forbidden):
         board.patch(1, {"orgId": 2})
+
+
+def test_no_write_begins_after_its_right_has_ended(open_office):
+    """Twenty writers at once, one of whose rules another call changes."""
+    office = open_office({"tasks": {"allow": {"patch": MEMBERS}}})
+    ended, late, answers = Event(), [], Counter()
+
+    def write(number):
+        with office.app.app_context():
+            tasks = office.service("tasks", BOB)
+
+            for _ in range(10):
+                is_late = ended.is_set()
+
+                try:
+                    tasks.patch(2, {"title": f"{number}", "projectId": 1})
+                    answers["written"] += 1
+                    late.extend([number] * is_late)
+                except (Forbidden, NotFound):
+                    answers["refused"] += 1
+
+    threads = [Thread(target=write, args=[number]) for number in range(20)]
+
+    for thread in threads:
+        thread.start()
+
+    wait_until(lambda: answers["written"])
+
+    with office.app.app_context():
+        office.records["members"].remove(2)
+
+    ended.set()
+
+    for thread in threads:
+        thread.join()
+
+    assert late == []
+    assert sum(answers.values()) == 200
