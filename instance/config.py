@@ -29,9 +29,12 @@ if not SECRET_KEY:
 # FLASK_RECORDS_AUTHENTICATION__oauth__github__key and ..._secret. See docs/oauth.md.
 RECORDS_AUTHENTICATION = {"oauth": {"redirect": "/"}}
 
+# Browsers send the cookie that a login at a provider begins with to this site alone.
+SESSION_COOKIE_SAMESITE = "Lax"
+
 # The storage of the counts of calls: the memory of each worker, or a server for all of
-# them, for example redis://127.0.0.1:6379.
-RATELIMIT_STORAGE_URI = environ.get("RATELIMIT_STORAGE_URI", "memory://")
+# them: FLASK_RATELIMIT_STORAGE_URI=redis://127.0.0.1:6379.
+RATELIMIT_STORAGE_URI = "memory://"
 
 # The seconds that a call waits for that server, and goes on without its count.
 RATELIMIT_STORAGE_OPTIONS = {"socket_timeout": 2, "socket_connect_timeout": 2}

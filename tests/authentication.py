@@ -99,9 +99,9 @@ def add_users(records, *users):
     records.add("authentication", service)
 
 
-def make_records(*, users=None, **options):
+def make_records(*, users=None, limiter=None, **options):
     """An extension with users, and with services that are closed or public."""
-    records = FlaskRecords(app_errors=True, allow=ANY_LOGIN)
+    records = FlaskRecords(app_errors=True, allow=ANY_LOGIN, limiter=limiter)
     options = {"strategies": {"api-key": API_KEY}, **options}
     records.add("authentication", AuthenticationService(**options))
     service = users or SQLAlchemyService(User, hidden=["password"])

@@ -373,12 +373,12 @@ class AccountManagement(Capabilities):
         if named is not None and self._address_in(named) != user[self._field]:
             raise Forbidden("This is not the user who is logged in.")
 
-        self._authentication.count_login(user[self._field] or "")
-        password, hash = _text(value, field), user.get(self._password)
+        with self._authentication.attempt(user[self._field] or ""):
+            password, hash = _text(value, field), user.get(self._password)
 
-        if not self._authentication.verify_password(password, hash):
-            problem = Problem("Current password is incorrect.", "wrong")
-            raise BadRequest("Current password is incorrect.", errors={field: problem})
+            if not self._authentication.verify_password(password, hash):
+                problem = Problem("Current password is incorrect.", "wrong")
+                raise BadRequest(str(problem), errors={field: problem})
 
         return user
 

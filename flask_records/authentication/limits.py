@@ -6,10 +6,11 @@ import ipaddress
 import math
 import time
 import typing as t
+from functools import partial
 
 from flask import current_app, has_request_context, request
 
-from ..errors import TooManyRequests
+from ..errors import RecordsError, TooManyRequests
 from ..http.error_handler import line_of, Outages
 from ..service.globals import call_stack
 from ..settings import Check, read_settings
@@ -40,8 +41,30 @@ STORAGE_OPTIONS: t.Final = {"socket_timeout": 2, "socket_connect_timeout": 2}
 
 UNCOUNTED: t.Final = "The limits of calls can't be counted."
 
+COUNTED_APART: t.Final = (
+    "Each worker counts the calls that RECORDS_LIMITS limits by itself. Let them share"
+    " the counts: RATELIMIT_STORAGE_URI, or FLASK_RATELIMIT_STORAGE_URI in the"
+    " environment, may be the Redis of RECORDS_REALTIME['message_queue']."
+)
+
+KEYS: t.Final = {"limit", "by"}
+"""The keys of a limit that counts by user."""
+
 EXTENSION: t.Final = "records_limits"
 """The key of ``app.extensions`` with the limits, by the name of the call."""
+
+
+class Limit(t.NamedTuple):
+    """The limit of a call."""
+
+    items: tuple[RateLimitItem, ...] = ()
+    """The rates, each of which has to be kept."""
+
+    by_user: bool = False
+    """``True`` to count callers with a login by their user."""
+
+
+NO_LIMIT: t.Final = Limit()
 
 
 class Limits:
@@ -83,31 +106,39 @@ class Limits:
         custom = app.config.get(SETTING) or None
         limits.update(read_settings(SETTING, custom, checks, example=example))
         app.extensions[EXTENSION] = {
-            name: _parsed(text) for name, text in limits.items() if text
+            name: _parsed(value) for name, value in limits.items() if value
         }
 
         if self._limiter not in app.extensions.get("limiter", ()):
             _bound_storage(app)
             self._limiter.init_app(app)
 
+        realtime = app.config.get("RECORDS_REALTIME")
+        is_shared = isinstance(realtime, dict) and realtime.get("message_queue")
+
+        if is_shared and self._limiter.enabled and _counts_in_memory(self._limiter):
+            app.logger.warning(COUNTED_APART)
+
     def __call__(self, context: HookContext) -> None:
         """Count a call. Logins count themselves, by what they send.
 
         :raises TooManyRequests: There were too many. ``Retry-After`` has the seconds.
         """
-        authentications = current_records.authentications
+        path, method = context.path, context.method
 
-        if context.method != "create" or context.path not in authentications:
-            self.count(context.path, context.method, client_address)
+        if method != "create" or path not in current_records.authentications:
+            by_user = _limits().get(f"{path}.{method}", NO_LIMIT).by_user
+            client = partial(_caller_of, context) if by_user else client_address
+            self.count(path, method, client)
 
     def count(self, path: str, method: str, client: Callable[[], str]) -> None:
         """Count a request of a client to a service or a view.
 
         :raises TooManyRequests: There were too many.
         """
-        limits = current_app.extensions.get(EXTENSION, {}).get(f"{path}.{method}")
+        limits = _limits().get(f"{path}.{method}", NO_LIMIT).items
 
-        if limits is None or not self._limiter.enabled or not has_request_context():
+        if not limits or not self._limiter.enabled or not has_request_context():
             return
 
         prefix = f"{current_app.config.get('RATELIMIT_KEY_PREFIX') or ''}records"
@@ -134,18 +165,23 @@ class Limits:
 
 
 def count_account(path: str, account: str) -> None:
-    """Count an attempt of a client, not of a hook or a script, on an account, if calls
-    are limited.
+    """Count an attempt of a client on an account, if calls are limited.
 
     :param path: The path of the service whose limit counts.
     :param account: The name of the account, or what a client takes for it.
-    :raises TooManyRequests: There were too many.
+    :raises TooManyRequests: There were too many attempts.
     """
-    limits, context = current_records.limits, call_stack.get()
-
     # The storage of the counts has no names.
-    if limits and (context is None or context.params.provider is not None):
-        limits.count(path, "account", lambda: digest_of(account))
+    if current_records.limits and is_of_client():
+        current_records.limits.count(path, "account", lambda: digest_of(account))
+
+
+def is_of_client() -> bool:
+    """Return whether a client makes the call in progress, not a hook or a script."""
+    context = call_stack.get()
+    return has_request_context() and (
+        context is None or context.params.provider is not None
+    )
 
 
 def client_address() -> str:
@@ -180,17 +216,53 @@ def _bound_storage(app: Flask) -> None:
         app.config["RATELIMIT_STORAGE_OPTIONS"] = {**STORAGE_OPTIONS, **custom}
 
 
-def _parsed(text: t.Any) -> tuple[RateLimitItem, ...]:
+def _limits() -> Mapping[str, Limit]:
+    """Return the limits of the current application, by the name of the call."""
+    return t.cast("Mapping[str, Limit]", current_app.extensions.get(EXTENSION, {}))
+
+
+def _caller_of(context: HookContext) -> str:
+    """Return the user of a call, or the address of a client without a valid login."""
+    try:
+        current_records.accesses[context.path](context)
+    except RecordsError:
+        # The call is refused for that once it is counted.
+        return client_address()
+
+    params = context.params
+
+    if params.user_id is None:
+        return client_address()
+
+    return digest_of(f"user {params.authenticator.users_path} {params.user_id}")
+
+
+def _counts_in_memory(limiter: Limiter) -> bool:
+    from limits.storage import MemoryStorage
+
+    return isinstance(limiter.storage, MemoryStorage)
+
+
+def _parsed(value: t.Any) -> Limit:
     from limits import parse_many
 
-    return tuple(parse_many(text))
+    if isinstance(value, dict):
+        return Limit(tuple(parse_many(value["limit"])), value["by"] == "user")
+
+    return Limit(tuple(parse_many(value)))
 
 
 def _is_limit(value: t.Any) -> bool:
+    if isinstance(value, dict) and (set(value) != KEYS or value["by"] != "user"):
+        return False
+
     try:
         return not value or bool(_parsed(value))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, AttributeError):
         return False
 
 
-LIMIT: t.Final = Check(_is_limit, "like '10 per minute', or None")
+LIMIT: t.Final = Check(
+    _is_limit,
+    "like '10 per minute', or {'limit': '10 per minute', 'by': 'user'}, or None",
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 import unicodedata
 from collections.abc import Mapping
+from contextlib import contextmanager
 
 from flask import current_app
 
@@ -15,7 +16,7 @@ from ..service.context import HookContext, Params
 from ..service.results import without
 from ..service.schemas import Schemas, schemas_of
 from ..signals import call
-from .limits import client_address, count_account
+from .limits import client_address, count_account, is_of_client
 from .oauth_strategy import LOGIN, OAUTH, OAuthStrategy
 from .passwords import MAX_LENGTH
 from .records import current_records
@@ -28,11 +29,12 @@ from .strategies import (
     schema_of_credentials,
     schema_of_login,
 )
+from .token_stores import digest_of
 from .tokens import NO_CLAIMS, UserTokens, VerifiedUser
 from .users import Users
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator
 
     from flask import Flask
     from werkzeug.datastructures import Headers
@@ -411,8 +413,11 @@ class AuthenticationService(Capabilities):
         :raises NotAuthenticated: There is no such user, or the password is wrong.
         :raises TooManyRequests: There were too many attempts for this user.
         """
+        with self.attempt(username):
+            return self._user_with(username, password)
+
+    def _user_with(self, username: str, password: str) -> Record:
         users, passwords = self.lookup, self.settings.passwords
-        self.count_login(username)
         user = users.find(username) or {}
         hash: t.Any = user.get(users.password)
         is_valid = passwords.verify(password, hash)
@@ -429,15 +434,25 @@ class AuthenticationService(Capabilities):
         has_hash = users.password in stored or users.password in users.credentials(id)
         return VerifiedUser(user, users.service, hash if has_hash else None)
 
-    def count_login(self, username: str) -> None:
-        """Count an attempt to log in, whether or not there is such a user.
+    @contextmanager
+    def attempt(self, username: str) -> Iterator[None]:
+        """Count an attempt to log in, whether or not there is such a user: by the
+        application's limiter, or by what fails meanwhile.
 
         :param username: The name as it was typed. However it is spelt, it is the same
             account.
-        :raises TooManyRequests: There were too many attempts for this name.
+        :raises TooManyRequests: There were too many attempts.
         """
         name = unicodedata.normalize("NFKC", self.lookup.normalized(username))
-        count_account(self.as_service.path, f"name {name.casefold().strip()}")
+        account = f"name {name.casefold().strip()}"
+        count_account(self.as_service.path, account)
+        failed = self.settings.failed_logins
+
+        if failed is None or current_records.limits or not is_of_client():
+            yield
+        else:
+            with failed.attempt(digest_of(account), client_address()):
+                yield
 
     def hash_password(self, password: str) -> str:
         """Return the hash of a password, as the hook :func:`.hash_password` stores it.

@@ -17,6 +17,7 @@ from ..settings import (
     TEXT,
     TEXTS,
 )
+from .failed_logins import FailedLogins
 from .oauth_settings import OAuthSettings
 from .passwords import Passwords
 from .tokens import DAY, Tokens
@@ -67,6 +68,11 @@ LIFETIME: t.Final = Check(
     lambda value: _seconds(value) > 0, "a number of seconds, or like '15m', '12h', '1d'"
 )
 
+FAILED_LOGINS: t.Final = Check(
+    lambda value: value is False or MAPPING.is_valid(value),
+    "a mapping such as {'by_name': 20}, or False",
+)
+
 NAME: t.Final = Check(lambda value: isinstance(value, str) and value != "", "text")
 
 CHECKS: t.Final[Mapping[str, Check]] = {
@@ -82,6 +88,7 @@ CHECKS: t.Final[Mapping[str, Check]] = {
         "issuer": NAME,
         "strategies": TEXTS,
         "passwords": MAPPING,
+        "failed_logins": FAILED_LOGINS,
         "oauth": MAPPING.secret(),
     }.items()
 }
@@ -111,6 +118,9 @@ class AuthenticationSettings:
 
     oauth: OAuthSettings = field(default_factory=OAuthSettings)
     """The OAuth providers."""
+
+    failed_logins: FailedLogins | None = field(default_factory=FailedLogins)
+    """The logins that have failed, or ``None`` if they are not limited here."""
 
     refresh_lifetime: int = 0
     """The number of seconds that a refresh token is valid, or 0 without any."""
@@ -152,6 +162,7 @@ class AuthenticationSettings:
             name=name,
             tokens=_tokens(app, name, options),
             passwords=_passwords(name, options.get("passwords"), hasher),
+            failed_logins=_failed_logins(name, options.get("failed_logins", {})),
             strategies=tuple(options.get("strategies", cls.strategies))
             + (("refresh",) if refresh else ()),
             refresh_lifetime=_seconds(options["refresh_lifetime"]) if refresh else 0,
@@ -172,6 +183,15 @@ def _passwords(
         raise RuntimeError(f"{place} needs 8 KiB of memory per thread.")
 
     return passwords
+
+
+def _failed_logins(name: str, value: t.Any) -> FailedLogins | None:
+    if value is False:
+        return None
+
+    checks = dict.fromkeys(("by_name", "by_address", "minutes"), COUNT)
+    place = f"{name}['failed_logins']"
+    return FailedLogins(**read_settings(place, value, checks, example={"by_name": 20}))
 
 
 def _tokens(app: Flask, name: str, options: Record) -> Tokens:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -158,6 +159,24 @@ def comparable(text):
 
 RUN = {"python": run_python, "pycon": run_session, "console": run_commands}
 """The functions that run the blocks of each language."""
+
+
+def exports_of(page):
+    """Return the variables that the shell commands of a page export, by their names."""
+    lines = [
+        line
+        for block in blocks_of(page)
+        for line in block.text.splitlines()
+        if block.language == "sh" and line.startswith("export ")
+    ]
+    script = "\n".join([*lines, "env -0"])
+    done = subprocess.run(
+        ["bash", "-ec", script], env={"PATH": os.environ["PATH"]}, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+    pairs = [each.split("=", 1) for each in done.stdout.decode().split("\0") if each]
+    own = {"PATH", "PWD", "SHLVL", "_", "OLDPWD"}
+    return {name: value for name, value in pairs if name not in own}
 
 
 @contextmanager
@@ -362,6 +381,25 @@ def test_every_argument_has_a_place_on_its_page(function, page):
     missing = [name for name in parameters_of(function) if f"`{name}`" not in text]
 
     assert missing == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, README], ids=lambda page: page.name)
+def test_exported_variables_are_settings_that_something_reads(page, monkeypatch):
+    exported = exports_of(page)
+    documented = (DOCS / "configuration.md").read_text()
+    settings = {*Flask("tests").config, "SQLALCHEMY_DATABASE_URI"}
+    settings |= {*re.findall(r"^\| `([A-Z_]+)` \|", documented, re.MULTILINE)}
+
+    for name, value in exported.items():
+        monkeypatch.setenv(name, value)
+
+    app = Flask("tests")
+    app.config.from_prefixed_env()
+
+    names = [name.removeprefix("FLASK_").partition("__")[0] for name in exported]
+    assert [name for name in exported if not name.startswith("FLASK_")] == []
+    assert [name for name in names if name not in settings] == []
+    assert all(app.config[name] for name in names)
 
 
 def test_every_variable_of_the_environment_is_documented():

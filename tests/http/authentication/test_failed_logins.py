@@ -1,0 +1,165 @@
+"""Failed logins are limited in the process, without Flask-Limiter."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
+
+from flask_records import NotAuthenticated, TooManyRequests
+from flask_records.authentication import failed_logins
+from tests.authentication import ANN, CHEAP, LOGIN, make_records, SECRET, serving
+from tests.http.authentication.authenticated import start
+
+FEW = {"by_name": 3, "by_address": 5, "minutes": 15}
+
+
+@pytest.fixture
+def few():
+    """The limits of failed logins."""
+    return FEW
+
+
+@pytest.fixture
+def client(few):
+    settings = {"secret": SECRET, "passwords": CHEAP, "failed_logins": few}
+
+    with serving(make_records(normalize=str.lower), settings) as client:
+        yield client
+
+
+def log_in(client, address="192.0.2.1", **login):
+    return client.post(
+        "/authentication",
+        json={**LOGIN, **login},
+        environ_base={"REMOTE_ADDR": address},
+    )
+
+
+def fail(client, times, address="192.0.2.1", **login):
+    login = {"password": "wrong", **login}
+    return [log_in(client, address, **login).status_code for _ in range(times)]
+
+
+@pytest.mark.parametrize("name", [ANN["email"], "nobody"])
+def test_failed_logins_as_one_user_are_limited_whatever_the_address(client, name):
+    found = [fail(client, 1, f"192.0.2.{n}", email=name) for n in range(1, 6)]
+
+    assert found == [[401]] * 3 + [[429]] * 2
+    response = log_in(client, "192.0.2.9", email=f" {name.upper()} ")
+    assert response.json["message"] == "Too many logins have failed. Try again later."
+    assert 0 < int(response.headers["Retry-After"]) <= 15 * 60
+
+
+def test_failed_logins_of_one_address_are_limited_whoever_is_meant(client):
+    found = [fail(client, 1, email=f"user{n}@example.com") for n in range(7)]
+
+    assert found == [[401]] * 5 + [[429]] * 2
+    assert log_in(client).status_code == 429
+    assert log_in(client, "192.0.2.2").status_code == 201
+
+
+def test_network_of_an_address_counts(client):
+    found = [
+        fail(client, 1, f"2001:db8::{n}", email=f"{n}@example.com") for n in range(7)
+    ]
+
+    assert found == [[401]] * 5 + [[429]] * 2
+
+
+def test_logins_that_succeed_do_not_count(client):
+    assert [log_in(client).status_code for _ in range(9)] == [201] * 9
+
+
+def test_login_that_succeeds_forgives_nothing(client):
+    fail(client, 2)
+    log_in(client)
+
+    assert fail(client, 2) == [401, 429]
+
+
+def test_failed_logins_are_forgotten_after_some_time(client, monkeypatch):
+    now = time.monotonic
+    fail(client, 3)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "monotonic", lambda: now() + 15 * 60)
+        assert fail(client, 4) == [401, 401, 401, 429]
+
+
+def test_logins_at_once_are_limited_too(client):
+    app = client.application
+
+    with ThreadPoolExecutor(20) as pool:
+        found = list(pool.map(lambda _: fail(app.test_client(), 1), range(20)))
+
+    assert sorted(found)[:3] == [[401]] * 3
+    assert sorted(found)[3:] == [[429]] * 17
+
+
+def test_memory_is_bounded(client, monkeypatch):
+    monkeypatch.setattr(failed_logins, "MAX_KEYS", 4)
+    service = client.application.extensions["records"].authentication()
+
+    for n in range(9):
+        fail(client, 1, f"192.0.2.{n}", email=f"{n}@example.com")
+
+    settings = service.settings_of(client.application)
+    assert len(settings.failed_logins._times) <= 5
+
+
+def test_login_in_a_view_counts_and_a_script_does_not(client):
+    app = client.application
+    service = app.extensions["records"].authentication()
+
+    def log_in(password):
+        with pytest.raises(NotAuthenticated):
+            service.login(ANN["email"], password)
+
+    with app.app_context():
+        for _ in range(9):
+            log_in("wrong")
+
+    with app.test_request_context():
+        for _ in range(3):
+            log_in("wrong")
+
+        with pytest.raises(TooManyRequests):
+            service.login(ANN["email"], ANN["password"])
+
+
+@pytest.mark.parametrize("few", [False])
+def test_limit_of_failed_logins_can_be_left_out(client):
+    assert fail(client, 120) == [401] * 120
+
+
+@pytest.mark.parametrize("few", [{}])
+def test_default_is_for_people_who_forget_passwords(client):
+    assert fail(client, 21) == [401] * 20 + [429]
+
+
+def test_limiter_counts_in_its_place():
+    records = make_records(limiter=Limiter(get_remote_address))
+    settings = {"secret": SECRET, "passwords": CHEAP, "failed_logins": FEW}
+    options = {"RATELIMIT_STORAGE_URI": "memory://"}
+
+    with serving(records, settings, **options) as client:
+        assert fail(client, 21) == [401] * 20 + [429]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (True, "must be a mapping such as"),
+        ({"by_name": 0}, r"\['by_name'\] must be a positive integer"),
+        ({"name": 5}, "has no key 'name'"),
+    ],
+)
+def test_odd_setting_is_refused(value, message):
+    settings = {"secret": SECRET, "failed_logins": value}
+
+    with pytest.raises(RuntimeError, match=message):
+        start(make_records(), RECORDS_AUTHENTICATION=settings)
