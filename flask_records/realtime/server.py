@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 import typing as t
 from functools import partial
 from itertools import chain
@@ -42,6 +43,15 @@ READ_TIMEOUT: t.Final = 1
 HEAD_START: t.Final = 0.005
 """The seconds that events wait for the answers to those who wrote."""
 
+MAX_WAITING: t.Final = 1000
+"""The number of times that events may wait to be sent before answers wait for them."""
+
+DELAY: t.Final = 0.002
+"""The seconds between two looks at the events that wait."""
+
+MAX_DELAY: t.Final = 0.1
+"""The seconds that an answer waits for earlier events at most."""
+
 MAX_EVENTS: t.Final = 100
 """The maximum number of events of a transaction in one entry of the log."""
 
@@ -71,6 +81,10 @@ class Transport(t.Protocol):
 
         :param path: The path of its service. None for an event of the connection.
         """
+
+    @property
+    def waiting(self) -> int:
+        """The number of times that an event waits to be sent to a connection."""
 
     def log_out(self, connection: Connection, reason: str) -> None:
         """Tell a client that its login is over."""
@@ -177,7 +191,21 @@ class Server:
                 path = event.service.path
                 logger.exception("'%s %s' could not be sent.", path, event.name)
 
+        self._wait_for_others()
         self._append([b'{"events":[%b]}' % b",".join(part) for part in _parts(texts)])
+
+    def _wait_for_others(self) -> None:
+        """Let the answer to a call wait while many earlier events do: clients that
+        write back to back would be ahead of their own events by seconds.
+        """
+        end = time.monotonic() + MAX_DELAY
+
+        while (
+            self._is_followed
+            and self.transport.waiting > MAX_WAITING
+            and time.monotonic() < end
+        ):
+            time.sleep(DELAY)
 
     def _append(self, entries: Sequence[bytes], *, is_last: bool = True) -> None:
         self.log.append(entries, is_last=is_last)

@@ -27,6 +27,8 @@ class MemoryTransport:
 
     has_threads = False
     """``False``: events are sent within the call."""
+    waiting = 0
+    """No events wait."""
 
     def __init__(self) -> None:
         self.clients: dict[str, SocketClient] = {}

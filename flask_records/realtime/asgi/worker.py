@@ -96,6 +96,8 @@ class Worker:
         self._position = 0
         self._behind: dict[Client, int] = {}
         self._paused = self._read = 0.0
+        self.waiting = 0
+        """The number of times that an event waits to be sent to a connection."""
 
     # Any thread may call these methods.
 
@@ -217,6 +219,7 @@ class Worker:
         self, event: ClientEvent, connections: Sequence[Connection]
     ) -> None:
         self._events.append((event, connections))
+        self.waiting += len(connections)
 
         if len(self._events) == 1 and not self._behind:
             self._send_some()
@@ -241,6 +244,7 @@ class Worker:
                         self._behind[client] = client.unsent
 
             number += len(part)
+            self.waiting -= len(part)
             self._position += len(part)
 
             if self._position == len(connections):

@@ -530,3 +530,22 @@ def test_client_that_does_not_read_delays_no_others(records, tmp_path):
         slow.socket.shutdown()
 
     assert sum(each > 0.05 for each in seconds) < 10
+
+
+def test_an_answer_waits_a_little_for_many_earlier_events(records, tmp_path):
+    """Clients that write back to back stay near their events."""
+    publish(records)
+
+    with live(records, tmp_path) as site:
+        client, loop = site.connect(), loop_of(site)
+        loop.waiting += server.MAX_WAITING + 1
+        start = time.monotonic()
+        answer = site.http.post("/messages", json={"text": "A"})
+        waited = time.monotonic() - start
+        loop.waiting -= server.MAX_WAITING + 1
+        site.settle()
+
+        assert answer.status_code == 201
+        assert waited >= server.MAX_DELAY
+        assert client.names() == ["messages created"]
+        assert loop.waiting == 0
