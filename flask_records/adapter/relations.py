@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -129,9 +130,8 @@ class Lookup:
 
         if method == "patch":
             self._changed += [{id: each} for each in ids]
-            decides = service.capabilities.decides
-            asked = [each for each in conditions if decides(names, names_in(each))]
-            self._conditions = asked
+            decides = partial(service.capabilities.decides, method, names, ())
+            self._conditions = [e for e in conditions if decides(names_in(e))]
 
     def check_changed(self) -> None:
         """Refuse related records that a patch in their service might not leave as they

@@ -298,25 +298,39 @@ class SQLAlchemyService(Capabilities):
 
         return frozenset(deciding)
 
-    def decides(self, written: Collection[str], names: Collection[str]) -> bool:
-        """Return ``True`` if a patch of some fields may decide whether a record meets a
-        condition: unless it writes columns, the condition depends on others, and
-        nothing else changes these.
+    def decides(
+        self,
+        method: str,
+        written: Collection[str],
+        sent: Collection[str],
+        names: Collection[str],
+    ) -> bool:
+        """Return ``True`` if an update or a patch may decide whether a record meets a
+        condition: unless the condition depends on columns, nothing else changes these,
+        and the call writes no list and none of them. What a client may not write, and
+        sends back, stays as it is.
 
+        :param written: The names in the data.
+        :param sent: The names in the data that came from a client.
         :param names: The names in the condition.
         """
         names, model = frozenset(names), self.served.generic
-        deciding = self._deciding.get(names)
+        once = model.fields.options.write_once
+        changeable = model.clients.writable.difference(once)
+        changed = frozenset(written) - (frozenset(sent) - changeable)
+        changed |= model.names_changing
 
-        if deciding is None:
+        if method == "update":
+            changed |= changeable
+
+        if (deciding := self._deciding.get(names)) is None:
             deciding = self._deciding.setdefault(names, self.deciding_names(names))
 
-        columns = model.fields.columns.keys()
         return not (
             names
-            and deciding <= columns
-            and columns >= set(written)
-            and deciding.isdisjoint(model.names_changing.union(written))
+            and deciding <= model.fields.columns.keys()
+            and self.served.writable.keys().isdisjoint(written)
+            and deciding.isdisjoint(changed)
         )
 
     def are_met(

@@ -95,13 +95,22 @@ class Capabilities:
         """
         return lambda body: {}
 
-    def decides(self, written: Collection[str], names: Collection[str]) -> bool:
-        """Return ``True`` if a patch of some fields may decide whether a record meets a
+    def decides(
+        self,
+        method: str,
+        written: Collection[str],
+        sent: Collection[str],
+        names: Collection[str],
+    ) -> bool:
+        """Return ``True`` if an update or a patch may decide whether a record meets a
         condition.
 
+        :param written: The names in the data.
+        :param sent: The names in the data that came from a client.
         :param names: The names in the condition.
         """
-        return not names or not frozenset(names).isdisjoint(written)
+        is_known = method == "patch" and names
+        return not is_known or not frozenset(names).isdisjoint(written)
 
     def are_met(
         self, records: Sequence[t.Any], condition: Record, *, is_alone: bool = False

@@ -237,15 +237,21 @@ class AccessRules:
     def asked_after(
         self, context: HookContext, conditions: Sequence[Record]
     ) -> Sequence[Record]:
-        """Return those conditions that have to be asked once a call has written: a
-        patch may write nothing that they read.
+        """Return those conditions that have to be asked once a call has written: it may
+        write nothing that they read.
         """
-        if not conditions or context.method != "patch":
+        method, sent = context.method, context.params._state.client_fields
+
+        if not conditions or method == "create":
             return conditions
 
         decides = self._service.capabilities.decides
         written = names_of_bodies(context.data)
-        return [each for each in conditions if decides(written, names_in(each))]
+        return [
+            each
+            for each in conditions
+            if decides(method, written, sent, names_in(each))
+        ]
 
     def check_written(self, context: HookContext, conditions: Sequence[Record]) -> None:
         """Refuse records that a client may not create, or leave as they are now.

@@ -211,6 +211,21 @@ def test_membership_does_not_prove_its_own_move(open_office):
     assert members.patch(3, {"nickname": "E"})["nickname"] == "E"
 
 
+@pytest.mark.parametrize("method", ["patch", "update"])
+def test_record_that_is_sent_back_keeps_its_right(small_office, method):
+    """A member sends the whole record, of which the project can't be changed."""
+    rules = {"readable": MEMBERS, "allow": dict.fromkeys(WRITES, MEMBERS)}
+    options = {"write_once": ["projectId"]}
+    office = small_office({"members": rules}, {"members": options})
+    members = office.service("members", EVE)
+    member = {**members.get(3), "nickname": "E"}
+
+    assert getattr(members, method)(3, member)["nickname"] == "E"
+
+    with pytest.raises(BadRequest, match="'projectId'"):
+        getattr(members, method)(3, {**member, "projectId": 1})
+
+
 class Board:
     """A service of plain objects that looks at its query."""
 
