@@ -25,16 +25,18 @@ def answers(client):
 class OwnRedis:
     """A Redis server that keeps nothing while it is stopped."""
 
-    def __init__(self, folder):
-        self._port = free_port()
+    def __init__(self, folder, options=()):
+        self.options = options
+        self.port = free_port()
         self._folder = folder
-        self.url = f"redis://127.0.0.1:{self._port}"
+        self.url = f"redis://127.0.0.1:{self.port}"
         self.process = None
 
     def start(self):
-        options = f"--port {self._port} --daemonize no --dir {self._folder}".split()
+        options = f"--port {self.port} --daemonize no --dir {self._folder}".split()
         self.process = subprocess.Popen(
-            ["redis-server", *options, "--save", ""], stdout=subprocess.DEVNULL
+            ["redis-server", *options, "--save", "", *self.options],
+            stdout=subprocess.DEVNULL,
         )
         self.wait()
 
@@ -58,10 +60,13 @@ class OwnRedis:
 
 
 @contextmanager
-def own_redis():
-    """A server that is stopped after the block."""
+def own_redis(*options):
+    """A server that is stopped after the block.
+
+    :param options: More words of its command line.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        server = OwnRedis(folder)
+        server = OwnRedis(folder, options)
 
         try:
             server.start()

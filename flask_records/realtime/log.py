@@ -90,6 +90,12 @@ class Log:
         if is_last:
             self._end(reservation)
 
+    def check(self) -> None:
+        """Refuse a place that does not take the log.
+
+        :raises RuntimeError: It does not.
+        """
+
     def start(self) -> None:
         """Begin to read: what is appended from now on."""
 

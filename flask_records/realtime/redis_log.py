@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 import typing as t
 from contextlib import suppress
+from urllib.parse import unquote
 
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+from redis.sentinel import Sentinel, SentinelConnectionPool
 
 from .log import Log, LOST, MAX_BYTES, MAX_ENTRIES
 
@@ -34,6 +37,24 @@ READ_SIZE: t.Final = 100
 LOOK_SIZE: t.Final = 4 * 1024 * 1024
 """The bytes that a process writes between two looks at the size of the stream."""
 
+SENTINELS: t.Final = re.compile(
+    r"redis\+sentinel://(?:([^:@/]*):([^@/]*)@)?"
+    r"([^,/:]+:\d+(?:,[^,/:]+:\d+)*)/([^/]+)(?:/(\d+))?"
+)
+"""The URL of a Redis that sentinels watch: user and password of Redis, the sentinels,
+the name of the primary, and the number of the database.
+"""
+
+CLUSTER: t.Final = """\
+RECORDS_REALTIME['message_queue'] is a node of a Redis Cluster, whose keys move to \
+other nodes. Name a single Redis, or one that sentinels watch: \
+redis+sentinel://host:26379,host:26379/primary.\
+"""
+
+NOT_WRITABLE: t.Final = """\
+RECORDS_REALTIME['message_queue'] does not take events: {error}\
+"""
+
 ERRORS: t.Final = (redis.RedisError, OSError)
 
 
@@ -53,7 +74,7 @@ class RedisLog(Log):
         super().__init__()
         self._name = f"{channel}:log"
         self._url = url
-        self._writer: t.Any = redis.Redis.from_url(url, **_options(TIMEOUT))
+        self._writer: t.Any = _client(url, TIMEOUT)
         self._reader: t.Any = None
         self._position = b""
         self._is_away = self._has_missed = False
@@ -63,6 +84,27 @@ class RedisLog(Log):
         """Begin to read: what is appended from now on."""
         if self._reader is None:
             self.read(0)
+
+    def check(self) -> None:
+        """Refuse a Redis that does not take the log. One that is away may come back.
+
+        :raises RuntimeError: It is a cluster, or refuses to write.
+        """
+        mode = None
+
+        try:
+            # A user may not be allowed to ask.
+            with suppress(redis.ResponseError):
+                mode = self._writer.info("server").get("redis_mode")
+
+            if mode == "cluster":
+                raise RuntimeError(CLUSTER)
+
+            self._writer.xadd(self._name, {"entry": b"{}"}, maxlen=MAX_ENTRIES)
+        except (redis.ResponseError, redis.AuthenticationError) as error:
+            raise RuntimeError(NOT_WRITABLE.format(error=error)) from error
+        except ERRORS as error:
+            logger.warning("The message queue is away: %s", error)
 
     def read(self, timeout: float) -> list[bytes]:
         """Wait for entries, and return them in their order."""
@@ -79,10 +121,8 @@ class RedisLog(Log):
     def _read(self, timeout: float) -> list[bytes]:
         if self._reader is None:
             # A pool of connections would connect again without telling.
-            options = _options(BLOCK + TIMEOUT)
-            self._reader = redis.Redis.from_url(
-                self._url, single_connection_client=True, **options
-            )
+            options = {"single_connection_client": True}
+            self._reader = _client(self._url, BLOCK + TIMEOUT, **options)
             self._position = self._end_of_stream()
             has_missed, self._has_missed = self._has_missed, False
             return [LOST] if has_missed else []
@@ -148,6 +188,8 @@ class RedisLog(Log):
             time.sleep(PAUSE)
 
             with suppress(*ERRORS):
+                # A Redis that was the primary keeps its connections.
+                self._writer.connection_pool.disconnect()
                 # No write waits for it.
                 self._writer.ping()
 
@@ -158,11 +200,28 @@ class RedisLog(Log):
         logger.warning("The message queue is available again. Clients load anew.")
 
 
-def _options(timeout: float) -> dict[str, t.Any]:
-    """Return the options of a client that waits at most some seconds, and sends no
-    command twice.
+def _client(url: str, timeout: float, **options: t.Any) -> t.Any:
+    """Return a client that waits at most some seconds, and sends no command twice.
+
+    :raises ValueError: The URL is invalid.
     """
-    return {"protocol": 2, "socket_timeout": timeout, "retry": Retry(NoBackoff(), 0)}
+    retry = Retry(NoBackoff(), 0)
+    settings = {"protocol": 2, "socket_timeout": timeout, "retry": retry}
+    match = SENTINELS.fullmatch(url)
+
+    if match is None:
+        return redis.Redis.from_url(url, **settings, **options)
+
+    user, password, hosts, name, number = match.groups()
+    nodes = [each.rpartition(":") for each in hosts.split(",")]
+    addresses = [(host, int(port)) for host, _, port in nodes]
+    make: t.Any = Sentinel
+    sentinel = make(addresses, socket_timeout=timeout)
+    settings |= {"username": unquote(user or "") or None, "db": int(number or 0)}
+    settings["password"] = unquote(password or "") or None
+    make = SentinelConnectionPool
+    pool = make(name, sentinel, **settings)
+    return redis.Redis(connection_pool=pool, **options)
 
 
 def _numbers(id: bytes) -> tuple[int, ...]:

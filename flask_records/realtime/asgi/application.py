@@ -111,6 +111,12 @@ class Application:
         if self._settings.message_queue is None and _workers_of(send) > 1:
             logger.warning(ALONE)
 
+        try:
+            await asyncio.to_thread(self.worker.server.log.check)
+        except RuntimeError as error:
+            await send({"type": "lifespan.startup.failed", "message": str(error)})
+            return
+
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await self.worker.stop()

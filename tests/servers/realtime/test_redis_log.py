@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import uuid
 
@@ -14,7 +15,9 @@ from flask_records.realtime import Realtime
 from flask_records.realtime.log import LOST, MAX_ENTRIES
 from flask_records.realtime.redis_log import READ_SIZE, RedisLog
 
-from ...redis_server import own_redis
+from ...processes import free_port, ROOT
+from ...realtime_clients import settings_of
+from ...redis_server import answers, own_redis
 from ...waiting import wait_until
 
 
@@ -146,3 +149,92 @@ def test_names_on_redis_begin_with_the_channel(server):
 
     with redis.Redis.from_url(server.url) as client:
         assert [key for key in client.keys() if key.startswith(b"app")] == [b"app:log"]
+
+
+def test_cluster_is_refused_with_a_sentence():
+    with own_redis("--cluster-enabled", "yes") as server:
+        log = RedisLog(server.url, "tests")
+
+        with pytest.raises(RuntimeError, match="is a node of a Redis Cluster"):
+            log.check()
+
+
+def test_server_that_refuses_to_write_is_refused(server):
+    host, port = "127.0.0.1", str(server.port)
+
+    with own_redis("--replicaof", host, port) as replica:
+        log = RedisLog(replica.url, "tests")
+
+        with pytest.raises(RuntimeError, match="does not take events: .*read only"):
+            log.check()
+
+
+def test_server_that_is_away_is_no_reason_not_to_start(caplog):
+    RedisLog(f"redis://127.0.0.1:{free_port()}", "tests").check()
+
+    assert "The message queue is away" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["gunicorn", "uvicorn"])
+def test_servers_do_not_start_with_a_cluster(tmp_path, name):
+    with own_redis("--cluster-enabled", "yes") as cluster:
+        settings = settings_of(tmp_path, WEB_CONCURRENCY="1", REDIS_URL=cluster.url)
+        options = {
+            "gunicorn": "-k asgi -b 127.0.0.1:0 tests.realtime_app:create_asgi_app()",
+            "uvicorn": "--port 0 --factory tests.realtime_app:create_asgi_app",
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", name, *options[name].split()],
+            cwd=ROOT,
+            env=settings,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    assert done.returncode != 0
+    assert "is a node of a Redis Cluster" in done.stderr
+
+
+def test_sentinels_lead_to_the_next_primary(tmp_path):
+    port = free_port()
+
+    with own_redis() as first, own_redis() as second:
+        conf = tmp_path / "sentinel.conf"
+        conf.write_text(
+            f"port {port}\n"
+            f"sentinel monitor primary 127.0.0.1 {first.port} 1\n"
+            "sentinel down-after-milliseconds primary 500\n"
+            "sentinel failover-timeout primary 2000\n"
+        )
+
+        with redis.Redis.from_url(second.url) as client:
+            client.replicaof("127.0.0.1", first.port)
+            wait_until(lambda: client.info()["master_link_status"] == "up")
+
+        command = ["redis-server", str(conf), "--sentinel"]
+        sentinel = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+
+        try:
+            with redis.Redis(port=port) as client:
+                wait_until(lambda: answers(client))
+                masters = client.sentinel_masters
+                wait_until(lambda: masters()["primary"]["num-slaves"] == 1)
+
+            url = f"redis+sentinel://127.0.0.1:{port}/primary/0"
+            writer, reader = RedisLog(url, "tests"), RedisLog(url, "tests")
+            writer.check()
+            reader.start()
+            writer.append([b"before"])
+            before = next_of(reader)
+            first.process.kill()
+            wait_until(lambda: writer.append([b"lost"]) or not writer._is_away)
+            lost = next_of(reader)[0]
+            writer.append([b"after"])
+            wait_until(lambda: b"after" in reader.read(1))
+        finally:
+            sentinel.terminate()
+            sentinel.wait()
+
+    assert before == [b"before"]
+    assert lost == LOST
