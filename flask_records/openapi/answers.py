@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ..authentication.records import current_records
 from ..errors import CLASS_NAME
+from ..http.pieces import EVENT_STREAM
 from ..names import method_named, METHODS, READS
 
 if t.TYPE_CHECKING:
@@ -128,6 +129,14 @@ def successes(method: str, result: Schema) -> dict[str, dict[str, t.Any]]:
 
     empty = answer("An empty result.", {})
     return {"200": answer("The result of a custom method.", result), "204": empty}
+
+
+def streamed(method: str) -> dict[str, dict[str, t.Any]]:
+    """Return the answer to a call whose result comes piece by piece, by status."""
+    text = "Pieces, each as JSON in a line that begins with 'data: '."
+    content = {EVENT_STREAM: {"schema": {"type": "string"}}}
+    status = "201" if method == "create" else "200"
+    return {status: {"description": text, "content": content}}
 
 
 def error_answers() -> dict[str, dict[str, t.Any]]:

@@ -72,6 +72,9 @@ class CallDescription:
     is_public: bool
     """``True`` if it needs no login."""
 
+    is_streamed: bool = False
+    """``True`` if the result comes piece by piece, of which it is a schema then."""
+
     @property
     def has_id(self) -> bool:
         """``True`` if it names a record."""
@@ -189,16 +192,25 @@ class ServiceDescription:
         return fill_placeholders(rule_of(self.path), form.format)
 
     def _call(self, method: str, *, is_many: bool) -> CallDescription:
+        function = getattr(self.service.target, method)
+        tests = inspect.isgeneratorfunction, inspect.isasyncgenfunction
+        is_streamed = any(test(function) for test in tests)
+        result = self._result(method, is_many=is_many)
+
+        if is_streamed and method in METHODS:
+            result = self.schemas.record
+
         return CallDescription(
             method=method,
             is_many=is_many,
             summary=self.schemas.summaries.get(method),
-            text=_text_of(getattr(self.service.target, method)),
+            text=_text_of(function),
             query=self._query(method, is_many=is_many),
             has_own_query=self._checked(method, "query") is not None,
             data=self._data(method, is_many=is_many),
-            result=self._result(method, is_many=is_many),
+            result=result,
             is_public=method in self.service.public,
+            is_streamed=is_streamed,
         )
 
     def _query(self, method: str, *, is_many: bool) -> Schema:

@@ -17,6 +17,7 @@ from .answers import (
     IF_NONE_MATCH,
     JSON,
     reference,
+    streamed,
     successes,
 )
 from .description import SENDERS, words_of
@@ -181,7 +182,7 @@ class Operations:
                 # A tag is a class of generated code, which events would replace.
                 "tags": [f"{self._service.tag} events"],
                 "summary": f"The event {event}",
-                "description": "Sent over Socket.IO to the clients that may see it.",
+                "description": "Sent to the clients that are connected and may see it.",
                 "requestBody": {"required": True, "content": content},
                 "responses": {"default": {"description": "There is no answer."}},
                 "security": [],
@@ -211,7 +212,8 @@ class Operations:
         for group in filter(None, (plain, custom)):
             results = [{} if each.result is None else each.result for each in group]
             result = _any_of([self._shown(each) for each in results])
-            responses |= successes(group[0].method, result)
+            method, is_streamed = group[0].method, group[0].is_streamed
+            responses |= streamed(method) if is_streamed else successes(method, result)
 
         operation: dict[str, t.Any] = {
             "operationId": f"{first.method}{self._name}{'Many' * first.is_many}",

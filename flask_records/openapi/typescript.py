@@ -202,6 +202,7 @@ class _Types:
         pages = [(service.page, self._page_of(record))] if service.page else []
         named = [*own, *pages, *named]
         result = "any" if call.result is None else type_of(call.result, named)
+        result = f"AsyncIterable<{result}>" if call.is_streamed else result
         id = type_of({**self._properties.get(service.id, {}), "examples": ()})
         data = f"{name}{BODY_ENDS.get(call.method, '')}"
         types = {

@@ -14,7 +14,7 @@ from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from flask_records import FlaskRecords, SQLAlchemyService
-from flask_records.openapi import Schemas
+from flask_records.openapi import document, Schemas
 from flask_records.openapi.typescript import typescript
 
 
@@ -288,3 +288,37 @@ def test_pages_that_are_not_counted_may_lack_their_total():
         text = typescript()
 
     assert re.search(r"find<.*Promise<Uncounted<Paginated<Selected<", text)
+
+
+class Words:
+    def find(self, params):
+        yield {"word": "one"}
+
+    async def spell(self, data, params):
+        yield "o"
+
+
+@pytest.fixture
+def words():
+    app = Flask("words")
+    records = FlaskRecords()
+    records.add("words", Words(), methods=["find", "spell"], public=True)
+    records.init_app(app)
+
+    with app.app_context():
+        yield
+
+
+def test_methods_that_yield_return_iterables(words):
+    text = typescript()
+
+    assert re.search(r"find\(.*\): Promise<AsyncIterable<.*>>", text)
+    assert re.search(r"spell\(.*\): Promise<AsyncIterable<any>>", text)
+
+
+def test_answers_of_methods_that_yield_are_streams(words):
+    paths = document()["paths"]["/words"]
+    answer = paths["get"]["responses"]["200"]
+
+    assert [*answer["content"]] == ["text/event-stream"]
+    assert "304" not in paths["get"]["responses"]
