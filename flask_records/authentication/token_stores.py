@@ -316,7 +316,7 @@ def new_token(head: str | None = None, secret: str | None = None) -> str:
 
 
 def is_genuine(token: str) -> bool:
-    """Return whether a token was made here, and not of the first part of one."""
+    """Return whether a token was made here, rather than from the first part of one."""
     head, _, rest = token.partition(".")
     return hmac.compare_digest(token, new_token(head, rest[:SECRET_LENGTH]))
 
