@@ -67,7 +67,7 @@ def create_app(
         hidden = {
             name
             for name, column in columns
-            if (name[0] in "_$" and not column.primary_key)
+            if (name[0] == "_" and not column.primary_key)
             or conversion_of(column.type, engine.dialect) is None
         }
         service = SQLAlchemyService(
@@ -168,7 +168,8 @@ def _map(models: dict[sa.Table, type[t.Any]]) -> None:
             (other, own, (own.name, f"{own.name}_{stem}"), columns),
         ):
             taken = {"", *source.columns.keys(), *related[source]}
-            name = next((each for each in names if each not in taken), None)
+            safe = [re.sub(r"[.\[\]$]", "_", each) for each in names]
+            name = next((each for each in safe if each not in taken), None)
 
             if name is not None:
                 related[source][name] = orm.relationship(
@@ -180,4 +181,7 @@ def _map(models: dict[sa.Table, type[t.Any]]) -> None:
                 )
 
     for table, model in models.items():
-        orm.registry().map_imperatively(model, table, properties=related[table])
+        # Paths have dots, and special parameters begin with '$'.
+        named = {re.sub(r"[.\[\]]|^\$", "_", each.key): each for each in table.columns}
+        properties = {**named, **related[table]}
+        orm.registry().map_imperatively(model, table, properties=properties)

@@ -235,17 +235,17 @@ def test_columns_that_hold_other_values_are_text(served, file):
     ]
 
 
-def test_keys_may_begin_with_an_underscore(served, file):
+def test_names_that_queries_do_not_take(served, file):
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(
-            "CREATE TABLE one (_id INTEGER PRIMARY KEY, text TEXT);"
+            "CREATE TABLE one (_id INTEGER PRIMARY KEY, [a.b] TEXT);"
             "CREATE TABLE two (_id INTEGER, other INTEGER, PRIMARY KEY (_id, other));"
             "INSERT INTO one VALUES (7, 'x');"
         )
 
     client, [sentence] = served(file)
 
-    assert client.get("/one/7").json == {"_id": 7, "text": "x"}
+    assert client.get("/one/7?a_b=x").json == {"_id": 7, "a_b": "x"}
     assert sentence.startswith("'two': 'two._id' is a part of the identifier")
 
 
