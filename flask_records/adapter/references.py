@@ -94,11 +94,13 @@ def _found(
     """Return those values of a column whose records the caller finds in a service."""
     caller = service.as_caller(call.params, paginate=False, is_counted=False)
     model = sa.inspect(t.cast("type[t.Any]", service.capabilities.model))
-    name = model.get_property_by_column(column).key
     scope = service.capabilities.scope_for(call.params)
     found: set[t.Any] = set()
 
-    if scope is None or name not in scope.names:
+    if scope is None or not model.columns.contains_column(column):
+        return found
+
+    if (name := model.get_property_by_column(column).key) not in scope.names:
         return found
 
     try:
