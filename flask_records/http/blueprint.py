@@ -190,9 +190,13 @@ class ServiceBlueprint:
             except (MethodNotAllowed, NotFound) as error:
                 raise PreconditionFailed(NOT_THERE) from error
 
-            etag = weak_etag(current_app.make_response(self._formatted(read)))
+            response = current_app.make_response(self._formatted(read))
 
-            if not current.if_match.contains_weak(etag[3:-1]):
+            if not response.is_sequence:
+                response.close()
+                raise PreconditionFailed(NOT_THERE)
+
+            if not current.if_match.contains_weak(weak_etag(response)[3:-1]):
                 raise PreconditionFailed(CHANGED)
 
             service.call(context)

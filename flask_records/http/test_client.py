@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from collections.abc import Mapping
 from urllib.parse import quote
@@ -11,6 +12,7 @@ from ..names import method_named
 from ..service.context import Params
 from ..service.methods import Methods
 from .formatter import dumps
+from .pieces import EVENT_STREAM
 from .routes import routes_of
 
 if t.TYPE_CHECKING:
@@ -74,6 +76,10 @@ class ClientService(Methods):
             headers={} if called.name else {"X-Service-Method": method},
         )
         answer = response.get_json(silent=True)
+
+        if response.mimetype == EVENT_STREAM:
+            parts = filter(None, response.text.split("\n\n"))
+            return [json.loads(part.removeprefix("data: ")) for part in parts]
 
         if response.status_code < 400:
             return answer

@@ -292,3 +292,28 @@ def test_connection_gets_a_list_of_pieces(records, app, monkeypatch):
 
     with pytest.raises(BadRequest, match="more than 1 pieces"):
         client.call("get", "words", "ab")
+
+
+def test_client_of_tests_gets_a_list_of_pieces(records, app):
+    client = records.client(app)
+
+    assert client.service("words").find() == [{"word": "one"}, {"word": "two"}]
+
+
+def test_pieces_have_no_tag_to_compare(app):
+    class Endless(Words):
+        def get(self, id, params):
+            while True:
+                yield {"id": id}
+
+        def patch(self, id, data, params):
+            return data
+
+    records = FlaskRecords()
+    records.add("endless", Endless(), public=True)
+    app = Flask("tests")
+    records.init_app(app)
+    tag = {"If-Match": 'W/"x"'}
+    response = app.test_client().patch("/endless/1", json={"a": 1}, headers=tag)
+
+    assert response.status_code == 412

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
@@ -363,3 +364,74 @@ def test_services_with_a_prefix_have_the_stream_behind_it():
         missing.close()
 
     assert missing.status == 404
+
+
+def test_login_that_can_not_be_checked_is_refused_for_now(tmp_path):
+    records, is_away = make_live_records(), []
+
+    @records["users"].before("get")
+    def fail(method, context):
+        if is_away:
+            raise Unavailable("The database is away.")
+
+    with live(records, tmp_path, STREAM) as site:
+        headers = bearer(site.token())
+        is_away.append(True)
+        client = EventStream(site.url, headers=headers)
+        body = client.json()
+        client.close()
+        is_away.clear()
+
+        with listening(site.url, headers=headers):
+            pass
+
+    assert (client.status, body["message"]) == (503, "The database is away.")
+
+
+def test_flood_of_refused_clients_leaves_no_trace(records, tmp_path):
+    headers = {"Authorization": "Bearer x.y.z"}
+
+    with live(records, tmp_path, {**STREAM, "max_connections": 20}) as site:
+
+        def ask(_):
+            client = EventStream(site.url, headers=headers)
+            client.close()
+            return client.status
+
+        with ThreadPoolExecutor(10) as pool:
+            statuses = set(pool.map(ask, range(100)))
+
+        wait_until(lambda: not loop_of(site).clients)
+
+        with ExitStack() as stack:
+            for _ in range(20):
+                stack.enter_context(listening(site.url))
+
+    assert statuses <= {401, 503}
+    assert 401 in statuses
+
+
+def test_stream_that_ends_before_it_begins_is_refused(tmp_path):
+    records, may_go_on = make_live_records(), threading.Event()
+    may_go_on.set()
+
+    @records["users"].before("get")
+    def wait(method, context):
+        assert may_go_on.wait(30)
+
+    with live(records, tmp_path, STREAM) as site, ThreadPoolExecutor(1) as pool:
+        headers = bearer(site.token())
+        may_go_on.clear()
+        opened = pool.submit(EventStream, site.url, headers=headers)
+        loop = loop_of(site)
+        wait_until(lambda: loop.clients)
+        [waiting] = loop.clients.values()
+        loop.post(waiting.end)
+        wait_until(lambda: not loop.clients)
+        may_go_on.set()
+        client = opened.result()
+        body = client.json()
+        client.close()
+        wait_until(lambda: not site.connections)
+
+    assert (client.status, body["className"]) == (503, "unavailable")
