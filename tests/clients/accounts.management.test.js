@@ -60,6 +60,17 @@ for (const [name, newClient] of Object.entries({ restClient, socketClient })) {
       await client.authenticate(local(email, password))
     })
 
+    test('an invited user sets a password by the token that confirms the address', async () => {
+      const invited = newLogin()
+      await client.service('users').create(invited)
+      const value = { token: await tokenOf('verify', invited.email), password: 'chosen by the user' }
+
+      await client.service('authManagement').create({ action: 'verifySignupSetPasswordLong', value })
+
+      const { user } = await newClient(server.base).authenticate(local(invited.email, value.password))
+      assert.equal(user.isVerified, true)
+    })
+
     test('who knows the password changes it, and the address', async () => {
       const { user } = await client.authenticate(local(email, password))
       await assert.rejects(
