@@ -6,16 +6,24 @@ import json
 import typing as t
 
 import click
+from flask import current_app
 from flask.cli import AppGroup, ScriptInfo
 
 from .authentication.records import current_records
 from .authentication.users import fields_of
 from .errors import RecordsError
+from .readiness import failures, old_packages
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
     from flask import Flask
+
+MEMORY: t.Final = "memory://"
+
+SEPARATE_LIMITS: t.Final = """\
+Each worker counts the limits for itself: set RATELIMIT_STORAGE_URI to a Redis.\
+"""
 
 group = AppGroup("records", help="Commands of Flask-Records.")
 """The commands. Each is added here."""
@@ -46,6 +54,28 @@ def print_types() -> None:
     from .openapi.typescript import typescript
 
     click.echo(typescript(), nl=False)
+
+
+@group.command("check")
+def check() -> None:
+    """Check the versions, the databases, the message queue and the limits, before a
+    deploy. The settings and rules are checked by the start of the application.
+    """
+    config = current_app.config
+    storage = config.get("RATELIMIT_STORAGE_URI", MEMORY)
+    has_workers = bool((config.get("RECORDS_REALTIME") or {}).get("message_queue"))
+    problems = [*old_packages(), *map(str, failures().values())]
+
+    if current_records.limits is not None and storage == MEMORY and has_workers:
+        problems.append(SEPARATE_LIMITS)
+
+    for problem in problems:
+        click.echo(problem, err=True)
+
+    if problems:
+        raise click.exceptions.Exit(1)
+
+    click.echo("All is well.")
 
 
 class UserCommand(click.Command):

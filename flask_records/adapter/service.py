@@ -18,7 +18,7 @@ from ..query.column_types import schema_of_class
 from ..query.conversions import converters_of
 from ..query.fields import inner_tables, written_tables
 from ..query.paths import key_names
-from ..query.plans import Selection
+from ..query.plans import PING, Selection
 from ..query.syntax import resolve
 from ..service import Capabilities
 from ..settings import names_of
@@ -32,7 +32,7 @@ from .resolved_call import identifier, not_found
 from .writing import check_number, multi_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     import sqlalchemy as sa
     from flask import Flask
@@ -217,6 +217,20 @@ class SQLAlchemyService(Capabilities):
     def relationships(self) -> frozenset[str]:
         """The names that ``$populate`` takes, which no event holds."""
         return frozenset(self.served.mapper.relationships.keys())
+
+    def ping(self, places: set[Hashable]) -> None:
+        """Read from the database, unless it has answered.
+
+        :param places: The databases that have answered.
+        """
+        with Transaction(writes=False):
+            reading = self.served.database.reading()
+
+            if reading.place not in places:
+                with reading:
+                    reading.rows(PING)
+
+                places.add(reading.place)
 
     def is_own(self, method: str) -> bool:
         """Return ``True`` for a method that no application has replaced."""

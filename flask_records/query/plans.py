@@ -51,6 +51,10 @@ SHORT: t.Final = (
 """Types whose values are short."""
 
 
+PING: t.Final = Plan(sa.select(sa.true()), {})
+"""Reads from a database whether it answers."""
+
+
 @dataclass(frozen=True, eq=False)
 class Selection:
     """The columns that a statement selects."""

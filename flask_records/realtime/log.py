@@ -94,6 +94,7 @@ class Log:
         """Refuse a place that does not take the log.
 
         :raises RuntimeError: It does not.
+        :raises ConnectionError: It is away.
         """
 
     def start(self) -> None:

@@ -86,9 +86,10 @@ class RedisLog(Log):
             self.read(0)
 
     def check(self) -> None:
-        """Refuse a Redis that does not take the log. One that is away may come back.
+        """Refuse a Redis that does not take the log.
 
         :raises RuntimeError: It is a cluster, or refuses to write.
+        :raises ConnectionError: It is away, and may come back.
         """
         mode = None
 
@@ -104,7 +105,7 @@ class RedisLog(Log):
         except (redis.ResponseError, redis.AuthenticationError) as error:
             raise RuntimeError(NOT_WRITABLE.format(error=error)) from error
         except ERRORS as error:
-            logger.warning("The message queue is away: %s", error)
+            raise ConnectionError(f"The message queue is away: {error}") from error
 
     def read(self, timeout: float) -> list[bytes]:
         """Wait for entries, and return them in their order."""

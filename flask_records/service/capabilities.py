@@ -12,7 +12,7 @@ from ..settings import names_of
 from .schemas import ANYTHING, Schemas
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
     from flask import Flask
 
@@ -65,6 +65,12 @@ class Capabilities:
         values.
         """
         return frozenset()
+
+    def ping(self, places: set[Hashable]) -> None:
+        """Read from the database of the object, if it has one.
+
+        :param places: The databases that have answered, which are not asked again.
+        """
 
     def is_own(self, method: str) -> bool:
         """Return ``True`` if a method gives records of the model and no others."""

@@ -116,6 +116,8 @@ class Application:
         except RuntimeError as error:
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             return
+        except ConnectionError as error:
+            logger.warning("%s", error)
 
         await send({"type": "lifespan.startup.complete"})
         await receive()

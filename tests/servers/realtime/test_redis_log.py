@@ -169,10 +169,9 @@ def test_server_that_refuses_to_write_is_refused(server):
             log.check()
 
 
-def test_server_that_is_away_is_no_reason_not_to_start(caplog):
-    RedisLog(f"redis://127.0.0.1:{free_port()}", "tests").check()
-
-    assert "The message queue is away" in caplog.text
+def test_server_that_is_away_is_told():
+    with pytest.raises(ConnectionError, match="The message queue is away"):
+        RedisLog(f"redis://127.0.0.1:{free_port()}", "tests").check()
 
 
 @pytest.mark.parametrize("name", ["gunicorn", "uvicorn"])

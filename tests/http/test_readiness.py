@@ -1,0 +1,102 @@
+"""The readiness of an application, and the command that checks it."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from flask import Flask
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
+from flask_sqlalchemy import SQLAlchemy
+
+from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import readiness as module
+from flask_records.readiness import ready
+from flask_records.realtime import Realtime
+
+from ..models import Base, Message
+from ..processes import free_port
+
+
+def make(url="sqlite://", queue=None, limiter=None):
+    app, db = Flask("tests"), SQLAlchemy(model_class=Base)
+    records = FlaskRecords(limiter=limiter)
+    records.add("messages", SQLAlchemyService(Message), public=True)
+    app.config["SQLALCHEMY_DATABASE_URI"] = url
+    db.init_app(app)
+    records.init_app(app)
+
+    if queue is not None:
+        app.config["RECORDS_REALTIME"] = {"message_queue": queue}
+        Realtime(records).init_app(app)
+
+    app.add_url_rule("/ready", view_func=ready)
+    return app
+
+
+def test_application_whose_parts_answer_is_ready():
+    answer = make().test_client().get("/ready")
+
+    assert (answer.status_code, answer.json) == (200, {})
+
+
+def test_parts_that_are_away_are_named(tmp_path, caplog):
+    queue = f"redis://127.0.0.1:{free_port()}"
+    answer = make(f"sqlite:///{tmp_path}/no/x.db", queue).test_client().get("/ready")
+
+    away = {"database": "not available", "messageQueue": "not available"}
+    assert (answer.status_code, answer.json) == (503, away)
+    assert "database is not available (OperationalError:" in caplog.text
+
+
+def test_part_that_does_not_answer_is_asked_once_and_for_100_ms(monkeypatch):
+    asked, may_go_on = [], threading.Event()
+
+    def ask():
+        asked.append(1)
+        may_go_on.wait(30)
+
+    monkeypatch.setitem(module.PARTS, "database", ask)
+    client = make().test_client()
+    start = time.monotonic()
+    answers = [client.get("/ready") for _ in range(3)]
+    seconds = time.monotonic() - start
+    may_go_on.set()
+
+    assert [answer.status_code for answer in answers] == [503] * 3
+    assert answers[0].json == {"status": "late"}
+    assert (asked, seconds < 3) == ([1], True)
+
+
+def check(app):
+    result = app.test_cli_runner().invoke(args=["records", "check"])
+    return result.exit_code, result.output
+
+
+def test_check_of_an_application_that_is_well():
+    assert check(make()) == (0, "All is well.\n")
+
+
+def test_check_names_what_is_wrong(tmp_path, monkeypatch):
+    monkeypatch.setattr(module.metadata, "requires", lambda name: ["flask>=99.1"])
+    queue = f"redis://127.0.0.1:{free_port()}"
+    app = make("sqlite://", queue, Limiter(get_remote_address))
+    code, text = check(app)
+    lines = text.splitlines()
+
+    assert code == 1
+    assert lines[0].endswith("is installed, which has to be 99.1.")
+    assert lines[1].startswith("The message queue is away:")
+    assert lines[2].startswith("Each worker counts the limits for itself")
+
+
+@pytest.mark.parametrize(("number", "count"), [("1.9", "1.10"), ("2.0.1", "2.1")])
+def test_versions_are_compared_as_numbers(monkeypatch, number, count):
+    monkeypatch.setattr(module.metadata, "version", lambda name: number)
+    monkeypatch.setattr(module.metadata, "requires", lambda name: [f"x[y] >={count}"])
+
+    assert [*module.old_packages()] == [
+        f"x {number} is installed, which has to be {count}."
+    ]
