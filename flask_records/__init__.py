@@ -48,6 +48,7 @@ from .query import Converter as Converter
 from .query import FromUser as FromUser
 from .query import Operator as Operator
 from .query import readers as readers
+from .readiness import ready as ready
 from .service import Service as Service
 from .service.context import HookContext as HookContext
 from .service.context import NO_RESULT as NO_RESULT

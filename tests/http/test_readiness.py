@@ -11,9 +11,8 @@ from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_sqlalchemy import SQLAlchemy
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import FlaskRecords, ready, SQLAlchemyService
 from flask_records import readiness as module
-from flask_records.readiness import ready
 from flask_records.realtime import Realtime
 
 from ..models import Base, Message

@@ -10,16 +10,8 @@ PACKAGE = Path(__file__).parents[2] / "flask_records"
 ROOMS = (
     *("names", "settings", "problems", "errors", "typing", "signals", "pagination"),
     *("query", "database", "service", "adapter", "http", "authentication", "accounts"),
-    *(
-        "extension",
-        "readiness",
-        "openapi",
-        "cli",
-        "explorer",
-        "realtime",
-        "start",
-        "__main__",
-    ),
+    *("extension", "readiness", "openapi", "cli", "explorer", "realtime"),
+    *("start", "__main__"),
 )
 """The rooms from the ground up: packages, and modules that are in none."""
 
