@@ -228,6 +228,18 @@ def test_logout_needs_no_access_token_that_is_valid(client, ann, end):
     assert renew(client, other["refreshToken"]).status_code == 201
 
 
+@in_sqlite
+def test_logout_may_name_the_type_of_an_empty_body(client, ann):
+    headers = bearer(log_in(client)["accessToken"])
+
+    with clock(15 * 60):
+        response = client.delete(
+            "/authentication", headers=headers, content_type="application/json"
+        )
+
+    assert response.status_code == 200
+
+
 @everywhere
 def test_logout_ends_all_access_tokens_of_the_session(client, ann):
     login, other = log_in(client), log_in(client)
