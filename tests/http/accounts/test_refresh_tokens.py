@@ -10,6 +10,7 @@ import pytest
 from flask import Flask
 
 from flask_records import AuthenticationService, FlaskRecords, TableTokens
+from flask_records.authentication.token_stores import new_token
 from flask_records.openapi import document
 from tests.authentication import bearer, SECRET, signed
 from tests.http.accounts.people import (
@@ -107,11 +108,13 @@ def test_of_twenty_renewals_at_once_all_have_the_same_token(app, client, ann):
 def test_nobody_ends_a_session_whose_name_they_know(client, ann, seconds):
     login = log_in(client)
     renewed = renew(client, login["refreshToken"]).json
-    names = login["authentication"]["payload"]["sid"], login["refreshToken"][:32]
+    sid = login["authentication"]["payload"]["sid"]
+    names = sid, login["refreshToken"][:32]
+    guesses = [f"{name}.{secrets.token_urlsafe(32)}" for name in names]
 
     with clock(seconds):
-        for name in names:
-            guess = f"{name}.{secrets.token_urlsafe(32)}"
+        # The last one is in the form of all tokens.
+        for guess in (*guesses, new_token(sid)):
             assert renew(client, guess).json == INVALID
             assert client.delete("/authentication", json={"refreshToken": guess}).json
 
