@@ -82,19 +82,19 @@ class ResolvedCall(t.NamedTuple):
         :raises BadRequest: They are more than an answer to a client may have.
         """
         selection, plans, locking = self.selection, self.model.plans, self.params.lock
-        answer = self.answer_size
+        answer, is_grouped = self.answer_size, self.query.groups is not None
+
+        # Few records are small, and the values of groups are.
+        if answer is None or is_grouped or (limit is not None and limit <= PART):
+            plan = plans.page(self.query, selection, limit, locking=locking)
+            return reading.rows(plan)
 
         # The drivers take all rows of a statement before they give the first.
-        if answer is not None and limit is None and reading.dialect.name != "sqlite":
+        if limit is None and reading.dialect.name != "sqlite":
             limit = 1 + answer.limit // selection.min_size
 
         plan = plans.page(self.query, selection, limit, locking=locking)
-
-        # Few records are small, and the values of groups are.
-        if (limit is None or limit > PART) and self.query.groups is None:
-            plan = self.counted(plan, selection.size_of)
-
-        return reading.rows(plan)
+        return reading.rows(self.counted(plan, selection.size_of))
 
     def counted(self, plan: Plan, size_of: Callable[[Rows], int]) -> Plan:
         """Return a plan that reads no more rows than an answer to a client may have.

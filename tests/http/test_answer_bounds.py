@@ -9,6 +9,7 @@ from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records.query.bounds import Bounds
 from flask_records.realtime import Realtime
 
 BOUND = 50_000
@@ -176,3 +177,10 @@ def test_calls_of_connections_have_the_same_bound(app):
 
     with pytest.raises(Exception, match="more than 50000 bytes"):
         client.call("get", "messages", 1)
+
+
+def test_no_bound_cuts_records_off_silently(app):
+    fill(app, 100)
+    app.extensions["records_bounds"] = Bounds(answer=100)
+
+    assert refusal(app.test_client().get("/messages")).startswith("The answer has more")
