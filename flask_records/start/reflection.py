@@ -51,7 +51,7 @@ def create_app(
     engine, found = _engine(url, writes=writes), sa.MetaData()
     found.reflect(engine)
     names = {*tables} or {*found.tables, *sa.inspect(engine).get_view_names()}
-    keyed = {each.name for each in found.tables.values() if each.primary_key.columns}
+    keyed = {n for n, each in found.tables.items() if each.primary_key.columns}
     models = {found.tables[n]: type(n, (), {}) for n in sorted(names & keyed)}
     left_out = [f"'{n}' is not a table with a primary key." for n in names - keyed]
     left_out += _as_text(engine, models) if engine.dialect.name == "sqlite" else []
@@ -84,7 +84,7 @@ def create_app(
         try:
             service.check(app)
             records.add(
-                re.sub(r"[^\w.-]", "-", table.name),
+                re.sub(r"[^\w.-]", "-", table.fullname),
                 service,
                 public=True,
                 methods=METHODS if writes else READS,
@@ -92,9 +92,11 @@ def create_app(
                 body_parsers={"application/json": parse_json},
             )
         except (TypeError, ValueError) as error:
-            left_out.append(f"'{table.name}': {error}")
+            left_out.append(f"'{table.fullname}': {error}")
         else:
-            left_out += [f"'{table.name}.{n}' has no form on the wire." for n in hidden]
+            left_out += [
+                f"'{table.fullname}.{n}' has no form on the wire." for n in hidden
+            ]
 
     if not records.services:
         raise ValueError(" ".join(left_out) or "There are no tables.")

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from flask_records.start.reflection import create_app
 
-from ..databases import DATABASES, new_database, SERVERS
+from ..databases import DATABASES, new_database, SERVERS, url_in
 from ..foreign_databases import fill, shop_of_records, trading_company
 from .test_docs import disposed_engines
 
@@ -203,6 +203,32 @@ def test_the_explorer_and_the_documents_show_all_services(urls, served):
     assert "/Order-Details/{id}" in document["paths"]
     assert client.get("/").location == "/_records/"
     assert client.get("/_records/docs").status_code == 200
+
+
+def test_tables_of_other_schemas_are_served_that_keys_refer_to(served):
+    with new_database(url_in("TEST_POSTGRESQL_URL")) as url:
+        engine = sa.create_engine(url)
+
+        with engine.begin() as connection:
+            for statement in (
+                "CREATE SCHEMA hr",
+                "CREATE TABLE hr.person (id int PRIMARY KEY, name text)",
+                "CREATE TABLE task (id int PRIMARY KEY,"
+                " owner_id int REFERENCES hr.person)",
+                "INSERT INTO hr.person VALUES (1, 'Ann')",
+                "INSERT INTO task VALUES (1, 1)",
+            ):
+                connection.exec_driver_sql(statement)
+
+        engine.dispose()
+
+        with disposed_engines():
+            client, left_out = served(url)
+            found = client.get("/task?owner.name=Ann&$populate=owner").json["data"]
+            assert client.get("/hr.person/1").json == {"id": 1, "name": "Ann"}
+
+    assert found == [{"id": 1, "owner_id": 1, "owner": {"id": 1, "name": "Ann"}}]
+    assert left_out == []
 
 
 @pytest.fixture
