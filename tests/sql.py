@@ -15,6 +15,7 @@ from sqlalchemy.dialects import mysql, postgresql, registry, sqlite
 from sqlalchemy.dialects.mysql.mariadb import MariaDBDialect
 
 from flask_records import Params, SQLAlchemyService, Transaction
+from flask_records.database.drivers import DRIVERS
 
 DIALECTS = {
     "mariadb": MariaDBDialect(),
@@ -31,7 +32,8 @@ VIEWS = "sqlite_master"
 
 def register_unconnected(name):
     """Register a dialect that needs no server: SQLite under the name of another one."""
-    members = {"name": name, "supports_statement_cache": True}
+    [driver, *_] = DRIVERS[name]
+    members = {"name": name, "driver": driver, "supports_statement_cache": True}
     class_name = f"Unconnected_{name}"
     globals()[class_name] = type(class_name, (sqlite.dialect,), members)
     registry.register(f"{name}.unconnected", __name__, class_name)

@@ -6,7 +6,10 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from flask import current_app, has_app_context
+
 from ..database.database import Database
+from ..database.drivers import check_driver
 from ..errors import BadRequest
 from ..query import FieldOptions, Fields, Scope
 from ..query.field import values_of
@@ -120,6 +123,7 @@ class ServedModel:
         may share a service.
         """
         if dialect.name not in self._models:
+            check_driver(dialect, current_app.config if has_app_context() else {})
             self._models.setdefault(dialect.name, Model(self, dialect))
 
         return self._models[dialect.name]

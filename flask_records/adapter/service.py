@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from functools import cached_property, partial
 
+import sqlalchemy as sa
+
+from ..database.drivers import check_driver
 from ..database.sessions import add_session, session_of_app
 from ..database.transaction import Transaction
 from ..errors import MethodNotAllowed
@@ -283,11 +287,22 @@ class SQLAlchemyService(Capabilities):
         :raises TypeError: The model is not mapped.
         :raises ValueError: An option names something that does not exist.
         """
+        self._check_driver(app)
         check_names(self.served)
         check_rules(self.served)
         check_forms(self.served, app)
         check_secrets(self.served, app, methods)
         add_session(app, self.served.source)
+
+    def _check_driver(self, app: Flask) -> None:
+        """Refuse a driver that is not known. One of another source of sessions than an
+        extension, or of an extension that is set up later, is refused at the first use.
+        """
+        if self.served.source is session_of_app and "sqlalchemy" in app.extensions:
+            with app.app_context(), Transaction(writes=False):
+                # A model may have no database in this application.
+                with suppress(sa.exc.UnboundExecutionError):
+                    check_driver(self.served.database.reading().dialect, app.config)
 
     def matching(self) -> Matching:
         """Return an object that decides which records meet queries."""

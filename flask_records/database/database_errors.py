@@ -48,7 +48,9 @@ REFERENCE: t.Final = ErrorKind(
 REFERRED_TO: t.Final = ErrorKind(
     Conflict, "Other records still refer to this one.", problems.REFERRED_TO
 )
-RULE: t.Final = ErrorKind(BadRequest, "The data breaks a rule of the database.")
+RULE: t.Final = ErrorKind(
+    BadRequest, "The data breaks a rule of the database.", problems.BROKEN_RULE
+)
 EXCLUSION: t.Final = ErrorKind(
     Conflict, "The data conflicts with another record.", problems.EXCLUDED
 )
@@ -64,6 +66,9 @@ FORBIDDEN: t.Final = ErrorKind(Forbidden, "The database does not allow this.")
 STALE: t.Final = ErrorKind(
     Conflict, "The record was changed by another call. Try again."
 )
+BUSY: t.Final = ErrorKind(
+    Unavailable, "Another call writes the same records. Try again."
+)
 AWAY: t.Final = ErrorKind(Unavailable, "The database is not available. Try again.")
 
 FAILED: t.Final = ErrorKind(
@@ -78,13 +83,16 @@ CODES: t.Final[Mapping[int | str, ErrorKind]] = {
     **dict.fromkeys((1062, 1586), UNIQUE),
     **dict.fromkeys((1048, 1364), REQUIRED),
     **dict.fromkeys((1216, 1217, 1451, 1452), REFERENCE),
-    **dict.fromkeys((1369, 1526, 3819, 4025), RULE),
+    # A trigger refuses with SIGNAL.
+    **dict.fromkeys((1369, 1526, 1644, 3819, 4025), RULE),
     **dict.fromkeys((167, 1264, 1292, 1365, 1411, 1416, 1467), MISFIT),
     **dict.fromkeys((1253, 1267, 1270, 1271), MISFIT),
     1139: PATTERN,
     **dict.fromkeys((1288, 1348, 1394, 1395, 1471), READ_ONLY),
     **dict.fromkeys((1142, 1143), FORBIDDEN),
-    **dict.fromkeys((1020, 1021, 1040, 1041, 1053, 1114, 1203, 1205, 1213), AWAY),
+    # A deadlock, and the certification of Galera.
+    **dict.fromkeys((1020, 1205, 1213), BUSY),
+    **dict.fromkeys((1021, 1040, 1041, 1053, 1114, 1203), AWAY),
     **dict.fromkeys((1226, 1290, 1317, 1792, 1836, 1927, 1969, 3024), AWAY),
     **dict.fromkeys((2002, 2003, 2006, 2013), AWAY),
     # PostgreSQL, also by the beginnings of its codes
@@ -98,7 +106,10 @@ CODES: t.Final[Mapping[int | str, ErrorKind]] = {
     "42883": INCOMPARABLE,
     **dict.fromkeys(("0A000", "42809", "55000"), READ_ONLY),
     "42501": FORBIDDEN,
-    **dict.fromkeys(("08", "25006", "40001", "40P01", "53", "55P03", "57"), AWAY),
+    # A trigger refuses with RAISE or ASSERT.
+    **dict.fromkeys(("P0001", "P0004"), RULE),
+    **dict.fromkeys(("40001", "40P01", "55P03"), BUSY),
+    **dict.fromkeys(("08", "25006", "53", "57"), AWAY),
     "25P02": FAILED,
     # SQLite, also by the beginnings of its codes
     "SQLITE_CONSTRAINT_UNIQUE": UNIQUE,
@@ -143,6 +154,7 @@ MYSQL_NAMES: t.Final = {
     REQUIRED: re.compile(r"'([^']*)'"),
     REFERENCE: re.compile(r"FOREIGN KEY \(([^)]*)\)"),
     MISFIT: re.compile(r"[`']([^`']+)[`'] at row"),
+    RULE: re.compile(r"CONSTRAINT `([^`]*)`"),
 }
 """The places of the names of an index or of columns in messages of MySQL."""
 
@@ -336,7 +348,7 @@ def _names_in(
 
     named = scope.names | scope.writable
     tables = [each for each in fields.mapper.tables if isinstance(each, sa.Table)]
-    indexes = _unique_indexes(tables) if kind is UNIQUE else {}
+    indexes = _unique_indexes(tables) if kind is UNIQUE else _checks(tables)
 
     for text in _texts_of(error, kind):
         text = POSTGRESQL_CAST.sub(" ", indexes.get(text, text))
@@ -353,6 +365,11 @@ def _names_in(
 
         if names:
             return names
+
+    # Whatever the reason is, it is the only value.
+    if kind in (RULE, MISFIT):
+        written = {name for body in bodies for name in body}
+        return [*written & named] if len(written) == 1 else []
 
     if kind is not REFERENCE:
         return []
@@ -383,6 +400,16 @@ def _unique_indexes(tables: Sequence[sa.Table]) -> dict[str, str]:
                 indexes.setdefault(name, ", ".join(map(str, parts)))
 
     return indexes
+
+
+def _checks(tables: Sequence[sa.Table]) -> dict[str, str]:
+    """Return the conditions of check constraints by their names in errors."""
+    return {
+        str(each.name): str(each.sqltext)
+        for table in tables
+        for each in table.constraints
+        if isinstance(each, sa.CheckConstraint) and each.name
+    }
 
 
 def _texts_of(error: sa.exc.StatementError, kind: ErrorKind) -> list[str]:

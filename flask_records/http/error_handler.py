@@ -20,7 +20,7 @@ from flask import (
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import NotFound as UnknownURL
 
-from ..database.database_errors import unavailable
+from ..database.database_errors import BUSY, unavailable
 from ..errors import (
     is_answer,
     NotFound,
@@ -137,7 +137,10 @@ class ErrorHandler:
         if isinstance(visible, Unavailable):
             if self._outages.is_due(visible.message):
                 cause = line_of(visible.__cause__)
-                self._log(visible, f"{failure} %s%s", *args, visible.message, cause)
+                # A call that others have hindered is no fault of the server.
+                level = "warning" if visible.message == BUSY.text else "error"
+                text = f"{failure} %s%s"
+                self._log(visible, text, *args, visible.message, cause, level=level)
         elif visible.code is None or visible.code >= 500:
             exc_info = type(error), without_parameters(error), error.__traceback__
             self._log(error, failure, *args, exc_info=exc_info)
@@ -148,7 +151,14 @@ class ErrorHandler:
 
         return visible
 
-    def _log(self, error: Exception, text: str, *args: t.Any, **options: t.Any) -> None:
+    def _log(
+        self,
+        error: Exception,
+        text: str,
+        *args: t.Any,
+        level: str = "error",
+        **options: t.Any,
+    ) -> None:
         app = current_app._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
         got_request_exception.send(app, exception=error)
 
@@ -158,7 +168,7 @@ class ErrorHandler:
             if (id := request_id()) is not None:
                 text, args = f"{text} (request %s)", (*args, id)
 
-            logger.error(text, *args, **options)
+            getattr(logger, level, logger.error)(text, *args, **options)
 
     def handle_http_error(self, error: HTTPException) -> ResponseReturnValue:
         """Return the response to an HTTP error of the application itself."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import json
 import re
 import typing as t
 from collections.abc import Callable, Iterable, Sequence
@@ -166,7 +167,10 @@ def at_path(path: str, field: Field) -> Field:
 
 def shown(value: t.Any) -> str:
     """Return a value as it stands in an error message, shortened."""
-    return f"'{shortened(value if isinstance(value, str) else repr(value))}'"
+    # A client reads and writes JSON.
+    is_json = value is None or isinstance(value, (bool, dict, list))
+    text = json.dumps(value, default=str) if is_json else str(value)
+    return f"'{shortened(text)}'"
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,19 +24,19 @@ def condition(field, operator, value, dialect="postgresql"):
         (
             "$nin",
             [{"a": 1}],
-            "'{'a': 1}' is not a valid 'age': it is not a whole number.",
+            "'{\"a\": 1}' is not a valid 'age': it is not a whole number.",
         ),
-        ("$gt", ["5"], "'['5']' is not a valid 'age': it is not a whole number."),
+        ("$gt", ["5"], "'[\"5\"]' is not a valid 'age': it is not a whole number."),
         ("$between", ["5", "x"], "'x' is not a valid 'age': it is not a whole number."),
         (
             "$between",
             ["5"],
-            "'['5']' is not a valid 'age': it is not a list of two values.",
+            "'[\"5\"]' is not a valid 'age': it is not a list of two values.",
         ),
         (
             "$between",
             ["5", "null"],
-            "'['5', 'null']' is not a valid 'age': it is not a list of two values.",
+            "'[\"5\", \"null\"]' is not a valid 'age': it is not a list of two values.",
         ),
         (
             "$null",

@@ -161,7 +161,13 @@ REFERRED_TO = Conflict(
     "Other records still refer to this one.",
     errors={"id": "is still referred to"},
 )
-BROKEN_RULE = BadRequest("The data breaks a rule of the database.")
+
+
+def broken(*names):
+    why = "breaks a rule of the database"
+    text = f"'{names[0]}' {why}." if len(names) == 1 else f"The data {why}."
+    return BadRequest(text, errors=dict.fromkeys(names, why))
+
 
 ERRORS = [
     ("POST", "/things", {"id": 1}, taken("id")),
@@ -181,8 +187,8 @@ ERRORS = [
     ("POST", "/things", {"id": 7, "owner_id": 9}, dangling("owner_id")),
     ("PATCH", "/things/1", {"backup_id": 9}, dangling("backup_id")),
     ("DELETE", "/owners/1", None, REFERRED_TO),
-    ("POST", "/things", {"id": 7, "amount": -1}, BROKEN_RULE),
-    ("POST", "/things", {"id": 7, "low": 2, "high": 1}, BROKEN_RULE),
+    ("POST", "/things", {"id": 7, "amount": -1}, broken("amount")),
+    ("POST", "/things", {"id": 7, "low": 2, "high": 1}, broken("low", "high")),
     ("DELETE", "/owners/2", None, REFERRED_TO),
     ("POST", "/loose", {"id": 9, "needed": None}, REQUIRED),
 ]

@@ -1,0 +1,189 @@
+"""The drivers that are known, and the status of each cause of an error on each."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from flask_records import FlaskRecords, NotFound, SQLAlchemyService
+
+from ...databases import DATABASES, served
+
+DRIVERS = {
+    "sqlite": [""],
+    "postgresql": ["psycopg", "psycopg2"],
+    "mariadb": ["pymysql"],
+}
+CASES = [(each, driver) for each in DATABASES for driver in DRIVERS[each]]
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Owner(Base):
+    __tablename__ = "driver_owner"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+
+
+class Thing(Base):
+    __tablename__ = "driver_thing"
+    __table_args__ = (sa.CheckConstraint("size > 0", name="driver_positive"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str | None] = mapped_column(sa.String(20), unique=True)
+    size: Mapped[int | None]
+    number: Mapped[int | None]
+    ownerId: Mapped[int | None] = mapped_column(sa.ForeignKey(Owner.id))
+
+
+TRIGGERS = {
+    "sqlite": [
+        "CREATE TRIGGER driver_unlucky BEFORE INSERT ON driver_thing"
+        " WHEN NEW.number = 13 BEGIN SELECT RAISE(ABORT, 'size thirteen'); END"
+    ],
+    "mariadb": [
+        "CREATE TRIGGER driver_unlucky BEFORE INSERT ON driver_thing FOR EACH ROW"
+        " IF NEW.number = 13 THEN SIGNAL SQLSTATE '45000'"
+        " SET MESSAGE_TEXT = 'size thirteen'; END IF"
+    ],
+    "postgresql": [
+        "CREATE FUNCTION driver_unlucky() RETURNS trigger LANGUAGE plpgsql AS $$"
+        " BEGIN IF NEW.number = 13 THEN RAISE EXCEPTION 'size thirteen'; END IF;"
+        " ASSERT NEW.number IS NULL OR NEW.number <> 14; RETURN NEW; END $$",
+        "CREATE TRIGGER driver_unlucky BEFORE INSERT ON driver_thing FOR EACH ROW"
+        " EXECUTE FUNCTION driver_unlucky()",
+    ],
+}
+
+
+@pytest.fixture(params=CASES, ids="-".join)
+def client(request, server_urls):
+    kind, driver = request.param
+
+    if driver and importlib.util.find_spec(driver) is None:
+        pytest.skip(f"{driver} is not installed")
+
+    url = sa.make_url(server_urls.get(kind, "sqlite://"))
+    url = url.set(drivername=f"{kind}+{driver}") if driver else url
+    records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
+    records.add("things", SQLAlchemyService(Thing, multi=True), public=True)
+    records.add("owners", SQLAlchemyService(Owner, multi=True), public=True)
+
+    with served(db, records, url.render_as_string(hide_password=False)) as app:
+        with app.app_context(), db.engine.begin() as connection:
+            if kind == "postgresql":
+                drop = "DROP FUNCTION IF EXISTS driver_unlucky CASCADE"
+                connection.exec_driver_sql(drop)
+
+            for statement in TRIGGERS[kind]:
+                connection.exec_driver_sql(statement)
+
+        yield app.test_client()
+
+
+LARGE = 2**31 - 1
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "errors"),
+    [
+        ({"name": "a"}, 409, {"name": "has to be unique"}),
+        ({"ownerId": 9}, 409, {"ownerId": "refers to a record that is not there"}),
+        (
+            {"size": 0, "name": "b", "number": 1},
+            400,
+            {"size": "breaks a rule of the database"},
+        ),
+        ({"number": 13}, 400, {"number": "breaks a rule of the database"}),
+        ({"number": 13, "name": "b"}, 400, {}),
+    ],
+    ids=["unique", "foreign key", "check", "trigger", "trigger of several"],
+)
+def test_a_cause_has_one_status(client, body, status, errors):
+    client.post("/things", json={"name": "a"})
+
+    for data in (body, [body]):
+        answer = client.post("/things", json=data)
+
+        assert (answer.status_code, answer.json["errors"]) == (status, errors)
+
+    assert len(client.get("/things").json) == 1
+
+
+def test_a_record_that_is_referred_to_is_a_conflict(client):
+    client.post("/owners", json={})
+    client.post("/things", json={"ownerId": 1})
+
+    assert client.delete("/owners/1").status_code == 409
+
+
+class OddDialect(SQLiteDialect_pysqlite):
+    """A dialect that nobody has tried."""
+
+    driver = "odd"
+    supports_statement_cache = True
+
+
+registry.register("sqlite.odd", __name__, "OddDialect")
+
+
+@pytest.fixture
+def app_of():
+    """A function that returns an application, which it sets up in either order."""
+
+    def app_of(*, is_late=False, **config):
+        app = Flask("tests")
+        app.config.from_mapping(SQLALCHEMY_DATABASE_URI="sqlite+odd://", **config)
+        records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
+        records.add("owners", SQLAlchemyService(Owner), public=True)
+
+        for each in (records, db) if is_late else (db, records):
+            each.init_app(app)
+
+        with app.app_context():
+            db.create_all()
+
+        return app
+
+    return app_of
+
+
+UNKNOWN = r"does not know the driver 'sqlite\+odd'.*RECORDS_DRIVERS = \['sqlite\+odd'\]"
+
+
+def test_a_driver_that_was_not_tried_is_refused_at_the_start(app_of):
+    with pytest.raises(RuntimeError, match=UNKNOWN):
+        app_of()
+
+
+def test_a_driver_that_is_known_later_is_refused_at_the_first_call(app_of, caplog):
+    answer = app_of(is_late=True).test_client().get("/owners")
+
+    assert answer.status_code == 500
+    assert "does not know the driver 'sqlite+odd'" in caplog.text
+
+
+def test_an_application_may_know_its_driver(app_of):
+    client = app_of(RECORDS_DRIVERS=["sqlite+odd"]).test_client()
+
+    assert client.post("/owners", json={}).status_code == 201
+    assert len(client.get("/owners").json) == 1
+
+
+def test_values_in_messages_are_json(app_of):
+    app = app_of(RECORDS_DRIVERS=["sqlite+odd"])
+    owners = app.extensions["records"]["owners"]
+
+    with app.app_context():
+        for value, text in ((True, "true"), ({"a": None}, '{"a": null}')):
+            with pytest.raises(NotFound, match=f"No record found for id '{text}'"):
+                owners.get(value)
