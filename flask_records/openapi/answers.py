@@ -69,10 +69,8 @@ ERROR_SCHEMA: t.Final[Schema] = {
         "code": {"type": "integer", "description": "The HTTP status."},
         CLASS_NAME: {"type": "string", "examples": ["not-found"]},
         "data": {"description": "Details."},
-        "errors": {
-            "description": "The problems by the names of fields.",
-            "anyOf": [{"type": "object"}, {"type": "array", "items": {}}],
-        },
+        # An object of problems, unless the application gives a list.
+        "errors": {"description": "The problems by the names of fields."},
     },
     "required": ["name", "message", "code", CLASS_NAME, "errors"],
 }

@@ -32,6 +32,8 @@ ID: t.Final = "id"
 
 PUNCTUATION = re.compile(r"[._]")
 
+EQUAL: t.Final = "[$eq]"
+
 NULL: t.Final = {"type": "null"}
 
 DIRECTION_NAME: t.Final = "Direction"
@@ -296,6 +298,10 @@ def _parameters(query: Schema) -> list[dict[str, t.Any]]:
 
     for part in query.get("properties", {}).items():
         for name, schema in _flat(*part):
+            # A parameter without an operator says the same.
+            if name.endswith(EQUAL):
+                continue
+
             needed = {"required": True} if name in required else {}
             is_direction = schema == DIRECTION
             # Clients leave out null, so that the answer would be that to another query.

@@ -88,6 +88,10 @@ def test_names_of_parameters_differ_in_letters(operations):
     names = parameters_of(operations["findMessages"])
     assert {"roomId", "room.name", "user.email", "tags.id"} <= names.keys()
     assert "$sort[room.name]" in names
+    assert "points[$ne]" in names
+    # A method of Java can't have more parameters than 255.
+    assert "points[$eq]" not in names
+    assert len(names) < 255
     assert not {"room.id", "user.id", "$sort[room.id]"} & names.keys()
 
 
