@@ -59,6 +59,13 @@ type ClientService<P extends keyof ServiceTypes> = ServiceTypes[P] &
 /** The methods of the services by path. */
 export const serviceMethods = { /* methods */ } as const
 
+/** The connection of a client of any version, for REST or Socket.IO. */
+export interface Connection {
+  (app: any): void
+  Service: any
+  service(path: any): any
+}
+
 type ServicePath = keyof typeof serviceMethods & keyof ServiceTypes
 
 type Plugin = (options: Partial<AuthenticationClientOptions>) => (client: any) => void
@@ -70,7 +77,7 @@ type Plugin = (options: Partial<AuthenticationClientOptions>) => (client: any) =
  * @param authenticationOptions Options of `@feathersjs/authentication-client`
  */
 export const createClient = <_Configuration = any>(
-  connection: TransportConnection<ServiceTypes>,
+  connection: Connection,
   authenticationOptions: Partial<AuthenticationClientOptions> = {}
 ): ClientApplication => {
   const client: FeathersApplication<ServiceTypes, Configuration> = feathers()

@@ -58,12 +58,12 @@ const RESOLUTIONS = { bundler: {}, nodenext: { module: 'nodenext', moduleResolut
 for (const [resolution, options] of Object.entries(RESOLUTIONS)) {
   test(`calls of the official client compile by ${resolution}, and wrong ones do not`, async () => {
     // Each wrong call has a comment that makes a line without an error one.
-    assert.equal(await compile(['right.ts', 'wrong.ts'], options), '')
+    assert.equal(await compile(['right.ts', 'wrong.ts', 'version6.ts'], options), '')
   })
 }
 
-test('the client makes calls, custom ones too, and gets events', async t => {
-  assert.equal(await compile(['types.ts'], { noEmit: false }), '')
+test('the clients of both versions make calls, custom ones too, and get events', async t => {
+  assert.equal(await compile(['types.ts', 'version6.ts'], { noEmit: false }), '')
   const { createClient } = await import(pathToFileURL(join(folder, 'types.js')))
   const server = await start({}, port => uvicorn(port, 'tests.typed_app:asgi'))
   const socket = io(server.base)
@@ -75,7 +75,7 @@ test('the client makes calls, custom ones too, and gets events', async t => {
   const connections = [rest(server.base).fetch(fetch), socketio(socket)]
   const [ann, live] = connections.map(each => createClient(each, { storage: new MemoryStorage() }))
   const { id: userId } = await ann.service('users').create(login)
-  await Promise.all([ann, live].map(client => client.authenticate({ strategy: 'local', ...login })))
+  const [{ accessToken }] = await Promise.all([ann, live].map(client => client.authenticate({ strategy: 'local', ...login })))
   const room = await ann.service('rooms').create({ name: 'Lobby' })
   const seen = next(live.service('messages'), 'created')
 
@@ -86,4 +86,6 @@ test('the client makes calls, custom ones too, and gets events', async t => {
   assert.deepEqual(typing, { roomId: room.id, userId })
   assert.deepEqual(await live.service('typists').tell({ roomId: room.id }), typing)
   assert.equal((await live.service('messages').find({ query: { roomId: null } })).total, 0)
+  const { call } = await import(pathToFileURL(join(folder, 'version6.js')))
+  assert.deepEqual(await call(server.base, accessToken), { total: 1, text: 'Hi', error: 'NotFound' })
 })
