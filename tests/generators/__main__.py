@@ -2,8 +2,8 @@
 
 Run ``python -m tests.generators PYTHON``, with the Python that has the packages of
 ``requirements.txt``, and the packages of ``package.json`` in ``node_modules`` beside
-this file. It ends with an error if a generator or a compiler complains, or if a client
-gets other answers than it should.
+this file. It ends with an error if a generator, a linter or a compiler complains, or if
+a client gets other answers than it should.
 """
 
 from __future__ import annotations
@@ -39,6 +39,13 @@ GENERATORS = {
     " --path {document} --meta none --output-path records_client --fail-on-warning",
 }
 """The command of each generator, by the name of the file with the calls."""
+
+LINTERS = {
+    "redocly": "node {node}/@redocly/cli/bin/cli.js lint {document}",
+    "spectral": "node {node}/@stoplight/spectral-cli/dist/index.js lint {document}"
+    " --ruleset spectral.json --fail-severity error",
+}
+"""The command of each linter, with its recommended rules."""
 
 GIVEN = {
     "example": {
@@ -80,9 +87,10 @@ def main(python):
     """Try all generators on both documents, two at a time."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         trials = [Trial(name, python, Path(folder, name)) for name in APPLICATIONS]
-        jobs = [(trial, name) for trial in trials for name in GENERATORS]
+        commands = [*GENERATORS.values(), *LINTERS.values()]
+        jobs = [(trial, command) for trial in trials for command in commands]
         wait(pool.map(Trial.prepare, trials))
-        wait(pool.map(Trial.generate, *zip(*jobs, strict=True)))
+        wait(pool.map(Trial.run, *zip(*jobs, strict=True)))
         wait(pool.map(Trial.compile, trials))
         return [each for each in pool.map(Trial.call, trials) if each]
 
@@ -127,16 +135,16 @@ class Trial:
         """Lay the calls beside the document."""
         shutil.copytree(HERE / "clients", self.folder)
         (self.folder / "node_modules").symlink_to(NODE_MODULES)
+        (self.folder / "spectral.json").write_text('{"extends": ["spectral:oas"]}')
         flask = [sys.executable, "-m", "flask", "--app", APPLICATIONS[self.name]]
         variables = environment("sqlite://", self.folder)
         document = run(ROOT, *flask, "records", "openapi", **variables)
         (self.folder / "openapi.json").write_text(document)
 
-    def generate(self, generator):
-        """Make a client."""
+    def run(self, command):
+        """Run a generator, or a linter."""
         places = {"bin": Path(self.python).parent, "node": NODE_MODULES}
-        command = GENERATORS[generator].format(**places, document="openapi.json")
-        run(self.folder, *command.split())
+        run(self.folder, *command.format(**places, document="openapi.json").split())
 
     def compile(self):
         """Compile the clients and their calls: those of TypeScript with their types,

@@ -57,8 +57,8 @@ def test_types_have_paths_and_groups(served_desk):
     assert '  "organisation.name"?: string | {' in types
     assert '  $group?: "status" | "cost"' in types
     assert '"$sum.cost"?: 1 | -1' in types
-    assert "find(params: GroupsParams<TicketQuery, " in types
-    assert ">): Promise<Paginated<TicketGroups>>" in types
+    assert "find(params: GroupsParams<TicketsQuery, " in types
+    assert ">): Promise<Paginated<TicketsGroups>>" in types
     assert "$sum?: { cost?: number | null;" in types
 
 
