@@ -388,9 +388,13 @@ def _keys_of(fields: Fields, relationship: Relationship) -> tuple[str, t.Any] | 
 
 
 def has_constructor(fields: Fields) -> bool:
-    """Return ``True`` if a model has another constructor than that of SQLAlchemy."""
-    constructor = fields.mapper.class_manager.original_init
-    return not constructor.__module__.startswith("sqlalchemy.")
+    """Return ``True`` if a model has, or inherits, another constructor than that of
+    SQLAlchemy.
+    """
+    managers = [each.class_manager for each in fields.mapper.iterate_to_root()]
+    modules = [each.original_init.__module__ for each in managers]
+    # A class that inherits its constructor has the one that SQLAlchemy has wrapped.
+    return not all(each.startswith("sqlalchemy.") for each in modules)
 
 
 def function_of(default: t.Any) -> Cast | None:

@@ -17,6 +17,7 @@ from ..query.operators import LIMIT, POPULATE, SELECT, SKIP, SORT
 from ..query.readers import contained, flag, many, one, pair, pattern, text
 from ..service.globals import current_records
 from ..service.schemas import COUNT, DIRECTION, list_of, object_of, Relation, Schemas
+from .bodies import Constructor, has_constructor
 from .call_paths import sees_keys
 from .populate import service_of
 
@@ -156,10 +157,13 @@ class ModelSchemas:
         if method == "patch":
             return object_of(properties)
 
+        is_constructed = method == "create" and has_constructor(fields)
+        needed = Constructor(fields).required if is_constructed else []
         required = [
             field.name
             for field in named
-            if field.is_required and field.name not in self._optional
+            if (field.is_required or field.name in needed)
+            and field.name not in self._optional
         ]
         return object_of(properties, required=required)
 

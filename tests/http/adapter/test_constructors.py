@@ -14,6 +14,7 @@ from sqlalchemy.orm import (
 )
 
 from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records.openapi import document
 
 from ...databases import served
 
@@ -51,11 +52,32 @@ class Guest(MappedAsDataclass, Base):
         self.label = "alone" if team is None else team.name
 
 
+class Job(Base):
+    __tablename__ = "constructor_job"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str | None] = mapped_column(sa.String(20))
+    kind: Mapped[str | None] = mapped_column(sa.String(20))
+
+    __mapper_args__ = {"polymorphic_on": kind, "polymorphic_identity": "job"}
+
+    def __init__(self, name):
+        self.name = f"job {name}"
+
+
+class LongJob(Job):
+    """Has the constructor of its base."""
+
+    __mapper_args__ = {"polymorphic_identity": "long"}
+
+
 @pytest.fixture
 def client(database_url):
     records = FlaskRecords()
 
-    for name, model in (("teams", Team), ("members", Member), ("guests", Guest)):
+    models = {"teams": Team, "members": Member, "guests": Guest, "jobs": LongJob}
+
+    for name, model in models.items():
         service = SQLAlchemyService(model, multi=True)
         records.add(name, service, public=True)
 
@@ -90,3 +112,18 @@ def test_the_key_is_required_where_the_record_is(client):
 
 def test_no_record_is_given_where_the_key_is_null(client):
     assert client.post("/guests", json={"teamId": None}).json["label"] == "alone"
+
+
+def test_a_class_may_inherit_its_constructor(client):
+    refused = client.post("/jobs", json={})
+
+    assert refused.json["errors"] == {"name": "is required"}
+    assert client.post("/jobs", json={"name": "A"}).json["name"] == "job A"
+
+
+def test_documents_require_what_the_constructor_requires(client):
+    with client.application.app_context():
+        schemas = document()["components"]["schemas"]
+
+    assert schemas["JobsCreate"]["required"] == ["name"]
+    assert schemas["JobsUpdate"]["required"] == []
