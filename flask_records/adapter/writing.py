@@ -298,33 +298,37 @@ class UnitOfWork:
 
         :param written: The instances, each with the values that it was given.
         """
-        groups: dict[tuple[str, ...], list[t.Any]] = defaultdict(list)
+        groups: dict[tuple[tuple[str, SQLDefault | None], ...], list[t.Any]]
+        groups = defaultdict(list)
 
         for instance, values in written:
             attributes = sa.inspect(instance).attrs
-            names = [
-                name
+            below = [
+                (name, value)
                 for name, value in values.items()
                 if isinstance(value, SQLDefault)
                 or (value is None and name in self._json)
                 and attributes[name].value is None
                 and attributes[name].history.has_changes()
             ]
-            groups[(*names,)].append(instance)
+            groups[(*below,)].append(instance)
 
         write.writing.flush(write.bodies)
 
-        for below, instances in groups.items():
-            if below:
-                self._complete(write, below, instances)
+        for group, instances in groups.items():
+            if group:
+                self._complete(write, dict(group), instances)
 
     def _complete(
-        self, write: Write, names: Sequence[str], instances: Sequence[t.Any]
+        self,
+        write: Write,
+        below: Mapping[str, SQLDefault | None],
+        instances: Sequence[t.Any],
     ) -> None:
         """Set defaults of the database, and null, in the records of instances."""
         columns, identify = self._fields.columns, self._fields.mapper
         keys = [identify.primary_key_from_instance(each) for each in instances]
-        new = {columns[name]: write.bodies[0].get(name) for name in names}
+        new = {columns[name]: value for name, value in below.items()}
 
         for table in dict.fromkeys([column.table for column in new]):
             # The flush has set what changes with each update.
@@ -342,7 +346,7 @@ class UnitOfWork:
                 write.writing.execute(statement, write.bodies)
 
         for instance in instances:
-            write.writing.session.expire(instance, names)
+            write.writing.session.expire(instance, [*below])
 
 
 def _size_of_instances(rows: Rows) -> int:

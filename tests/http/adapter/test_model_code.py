@@ -99,6 +99,15 @@ def test_null_is_stored_in_a_new_record(pages):
     assert ("tags", None) in seen
 
 
+def test_null_is_stored_beside_records_that_have_values(pages):
+    bodies = [VALUES, {**VALUES, "tags": None}, dict.fromkeys(JSON)]
+
+    made = pages.post("/pages", json=bodies)
+
+    assert made.status_code == 201, made.text
+    assert [{name: each[name] for name in JSON} for each in made.json] == bodies
+
+
 @pytest.mark.parametrize("path", ["/pages/1", "/pages"])
 def test_null_is_stored_by_a_patch(pages, path):
     pages.post("/pages", json=[VALUES, VALUES])
