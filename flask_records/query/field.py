@@ -117,6 +117,9 @@ class Field:
     comparator of the application.
     """
 
+    has_short_times: bool = False
+    """``True`` for times of SQLite that SQL may write, in another form."""
+
     @property
     def is_required(self) -> bool:
         """``True`` if a new record needs a value, for a field that bodies may name."""
@@ -306,6 +309,8 @@ def _field(
         is_nullable=not isinstance(column, sa.Column) or bool(column.nullable),
         has_default=isinstance(column, sa.Column) and _has_default(mapper, column),
         is_usual=not _has_comparator(prop, type_),
+        has_short_times=getattr(dialect, "name", "") == "sqlite"
+        and _is_written_by_sql(column),
     )
 
 
@@ -339,6 +344,22 @@ def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:
         for base in type(type_).__mro__
         if not base.__module__.startswith("sqlalchemy.")
         for name in ("coerce_compared_value", "comparator_factory")
+    )
+
+
+def _is_written_by_sql(column: t.Any) -> bool:
+    """Return ``True`` for a column that may have times in the form of SQLite's SQL."""
+    type_ = getattr(column.type, "impl_instance", column.type)
+    # A type of SQLite itself may store another form.
+    is_usual = (
+        isinstance(type_, (sa.DateTime, sa.Time))
+        and type(type_).__module__ == sa.DateTime.__module__
+        and "sqlite" not in type_._variant_mapping
+    )
+    names = ("default", "onupdate", "server_default", "server_onupdate")
+    defaults = [getattr(column, name, None) for name in names]
+    return is_usual and any(
+        [e and (e.is_server_default or e.is_clause_element) for e in defaults]
     )
 
 

@@ -12,7 +12,7 @@ import operator
 import typing as t
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 from sqlalchemy.sql import operators
@@ -218,6 +218,29 @@ def _ordered(compare: Callable[[t.Any, t.Any], t.Any]) -> Operator:
     return Operator(in_sql, needs_order=True, is_bound=True, test=in_python)
 
 
+def _is_time(column: Column, value: t.Any) -> Expression:
+    if value is None:
+        return _equals(column, None)
+
+    return column.between(_short(column, value), _bound(column, value))
+
+
+def _short(column: Column, value: t.Any) -> t.Any:
+    """Return the text of a time on SQLite without the zeros at its end."""
+    if value is None:
+        return None
+
+    return sa.func.rtrim(sa.func.rtrim(_bound(column, value), "0"), ".")
+
+
+def _whole(column: Column) -> Column:
+    """Return the text of a column of times on SQLite with the zeros at its end."""
+    text = _text(column)
+    digits = sa.func.length(text) - sa.func.instr(text + ".", ".")
+    whole = text + sa.func.substr(".000000", digits + 2)
+    return sa.type_coerce(whole, column.type)
+
+
 def _negated(test: Test) -> Test:
     return lambda value, other: opposite(test(value, other))
 
@@ -233,6 +256,7 @@ NOT_IN: t.Final = Operator(_is_not_in, many, is_bound=True, test=_negated(_is_am
 LISTS: t.Final = {IN: OR, NOT_IN: "$nor"}
 """The operators of lists, and the groups that lists with null are split into."""
 
+LESS: t.Final = _ordered(operator.lt)
 AT_LEAST: t.Final = _ordered(operator.ge)
 AT_MOST: t.Final = _ordered(operator.le)
 BETWEEN: t.Final = Operator(operators.in_op, pair, needs_order=True)
@@ -243,12 +267,26 @@ BUILT_IN: dict[str, Operator] = {
     "$ne": DIFFERENT,
     "$in": IN,
     "$nin": NOT_IN,
-    "$lt": _ordered(operator.lt),
+    "$lt": LESS,
     "$lte": AT_MOST,
     "$gt": _ordered(operator.gt),
     "$gte": AT_LEAST,
 }
 """The operators that every service has. See section 4.2 of the specification."""
+
+OF_SHORT_TIMES: t.Final = {
+    EQUAL: replace(EQUAL, compare=_is_time),
+    DIFFERENT: replace(DIFFERENT, compare=lambda *of: _is_not_true(_is_time(*of))),
+    LESS: replace(LESS, compare=lambda c, v: LESS.compare(c, _short(c, v))),
+    AT_LEAST: replace(AT_LEAST, compare=lambda c, v: AT_LEAST.compare(c, _short(c, v))),
+    # A condition for each value would be too deep for SQLite.
+    IN: replace(IN, compare=lambda column, values: _whole(column).in_(values)),
+    NOT_IN: replace(NOT_IN, compare=lambda c, values: _is_not_in(_whole(c), values)),
+}
+"""The operators that find a time of SQLite in each form: SQL such as ``now()`` stores
+fewer digits than SQLAlchemy does, and SQLite compares the texts. Indexes serve them,
+but for those of lists.
+"""
 
 ON_WHITELIST: dict[str, Operator] = {
     "$like": Operator(_like, text, is_bound=True),

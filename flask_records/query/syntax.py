@@ -22,6 +22,7 @@ from .operators import (
     LISTS,
     NOT,
     NULL,
+    OF_SHORT_TIMES,
     Operator,
     PAGING,
     POPULATE,
@@ -248,6 +249,9 @@ class _Conditions:
     ) -> ResolvedComparison:
         if operator.is_bound and value is not None and field.conversion.is_null_only:
             raise refused(field.name, problems.NULL_ONLY)
+
+        if field.has_short_times:
+            operator = OF_SHORT_TIMES.get(operator, operator)
 
         self.values.append(value)
         return ResolvedComparison(field, operator, value is None)

@@ -34,6 +34,13 @@ class Size(enum.Enum):
     large = "L"
 
 
+class Clock(sa.TypeDecorator):
+    """Times by a type of the application."""
+
+    impl = sa.DateTime
+    cache_ok = True
+
+
 LETTERS = sa.Enum(Size, values_callable=lambda sizes: [each.value for each in sizes])
 
 
@@ -155,3 +162,97 @@ def test_a_value_that_a_database_cannot_hold_is_refused(
             (400, {"value": problem})
         ] * 3
         assert [each["note"] for each in client.get("/things").json] == ["a"]
+
+
+@pytest.mark.parametrize("database", DATABASES)
+@pytest.mark.parametrize("written_by", ["server_default", "default", "onupdate"])
+def test_a_time_that_sql_writes_is_found_by_the_value_that_is_shown(
+    url_on, database, written_by
+):
+    class Base(DeclarativeBase):
+        pass
+
+    class Note(Base):
+        __tablename__ = "note"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        at = mapped_column(sa.DateTime(), **{written_by: sa.func.now()})
+        text: Mapped[str | None] = mapped_column(sa.String(20))
+
+    records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
+    records.add("notes", SQLAlchemyService(Note), public=True)
+
+    with served(db, records, url_on(database)) as app:
+        client = app.test_client()
+        client.post("/notes", json={"text": "Hi"})
+        note = client.patch("/notes/1", json={"text": "Hello"}).json
+        at, other = quote(note["at"]), "2020-01-01T00:00:00"
+        expected = {
+            f"at={at}": [note],
+            f"at[$in][]={at}&at[$in][]={other}": [note],
+            f"at[$in][]={at}&at[$in][]=null": [note],
+            f"at[$nin][]={at}&at[$nin][]={other}": [],
+            f"at[$ne]={at}": [],
+            f"at[$gte]={at}": [note],
+            f"at[$lte]={at}": [note],
+            f"at[$gt]={at}": [],
+            f"at[$lt]={at}": [],
+            f"at={other}": [],
+            f"at[$ne]={other}": [note],
+            f"at[$gt]={other}": [note],
+            "at=null": [],
+            "at[$ne]=null": [note],
+        }
+
+        for _ in "first", "again":
+            found = {query: client.get(f"/notes?{query}").json for query in expected}
+            assert found == expected
+
+
+@pytest.mark.parametrize("fraction", ["", ".1", ".120", ".123000", ".000000"])
+@pytest.mark.parametrize(
+    ("type_", "start"),
+    [
+        (sa.DateTime(timezone=True), "2026-01-02 03:04:00"),
+        (sa.Time(), "03:04:00"),
+        (Clock(), "2026-01-02 03:04:00"),
+    ],
+)
+def test_a_time_is_found_whatever_digits_sqlite_stores(type_, start, fraction):
+    class Base(DeclarativeBase):
+        pass
+
+    class Note(Base):
+        __tablename__ = "note"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        at = mapped_column(type_, server_default=sa.func.now())
+
+    records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
+    records.add("notes", SQLAlchemyService(Note, multi=True), public=True)
+
+    with served(db, records, "sqlite://") as app:
+        with app.app_context():
+            at = f"{start}{fraction}"
+            db.session.execute(sa.text(f"INSERT INTO note VALUES (1, '{at}')"))
+            db.session.commit()
+
+        client = app.test_client()
+        notes = client.get("/notes").json
+        shown = quote(notes[0]["at"])
+
+        for operator, expected in {
+            "": notes,
+            "[$gte]": notes,
+            "[$lte]": notes,
+            "[$in]": notes,
+            "[$lt]": [],
+            "[$gt]": [],
+            "[$ne]": [],
+        }.items():
+            assert client.get(f"/notes?at{operator}={shown}").json == expected
+
+        many = "&".join(
+            f"at[$in][]={start[:-8]}{i // 60:02}:{i % 60:02}:01" for i in range(900)
+        )
+        assert client.get(f"/notes?{many}&at[$in][]={shown}").status_code == 200
