@@ -14,7 +14,7 @@ from ..database.transaction import Transaction
 from ..query.conversions import nullable
 from ..query.groups import AGGREGATES, Function, GROUP, PERIODS, ZONE
 from ..query.operators import LIMIT, POPULATE, SELECT, SKIP, SORT
-from ..query.readers import contained, flag, many, one, pair, pattern, text
+from ..query.readers import contained, flag, listed, many, one, pair, pattern, text
 from ..service.globals import current_records
 from ..service.schemas import COUNT, DIRECTION, list_of, object_of, Relation, Schemas
 from .bodies import Constructor, has_constructor
@@ -41,6 +41,9 @@ BOUNDS: t.Final = frozenset({"maxLength", "minimum", "maximum"})
 EXAMPLE: t.Final = "example"
 """The key of a column's ``info`` with a value for documents, as JSON has it."""
 
+ITEM: t.Final = {"type": ["string", "number", "boolean"]}
+"""The schema of the items of lists that may have any."""
+
 READ_BY: t.Final[Mapping[t.Any, Callable[[t.Any], Schema]]] = {
     one: lambda value: value,
     many: list_of,
@@ -49,6 +52,7 @@ READ_BY: t.Final[Mapping[t.Any, Callable[[t.Any], Schema]]] = {
     contained: lambda value: TEXT,
     pattern: lambda value: {**TEXT, "format": "regex"},
     flag: lambda value: {"type": "boolean"},
+    listed: lambda value: list_of(value.get("items", ITEM)),
 }
 """The schema of an operator's value, by the function that reads it."""
 
@@ -289,6 +293,7 @@ class ModelSchemas:
             if field.conversion.is_ordered or not operator.needs_order
             if operator.fields is None or field.name in operator.fields
             if field.conversion.is_text or operator.read not in FOR_TEXT
+            if field.conversion.has_item or operator.read is not listed
         }
         operations = object_of(allowed, additionalProperties=False)
         return {"anyOf": [or_null, operations]}

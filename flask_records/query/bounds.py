@@ -26,8 +26,10 @@ SETTING: t.Final = "RECORDS_BOUNDS"
 EXTENSION: t.Final = "records_bounds"
 """The key of ``app.extensions`` that holds them."""
 
-SCANS: t.Final = frozenset({"$like", "$notLike", "$ilike", "$regex", "$search"})
-"""The operators that compare a text with that of each record, by no index."""
+SCANS: t.Final = frozenset(
+    {"$like", "$notLike", "$ilike", "$regex", "$search", "$contains", "$overlap"}
+)
+"""The operators that look into the value of each record, by no index."""
 
 POPULATE: t.Final = "$populate"
 """The special parameter that names relationships to load."""

@@ -25,6 +25,12 @@ from .conversions import (
     Schema,
 )
 from .forms import class_of, is_tried, Trial
+from .lists import (
+    has_item_of_array,
+    has_item_on_mariadb,
+    has_item_on_postgresql,
+    has_item_on_sqlite,
+)
 
 EXACT: t.Final = Context(prec=3000)
 """The context of calculations that keep all digits."""
@@ -270,6 +276,7 @@ def _arrays(type_: t.Any, dialect: sa.Dialect | None) -> Conversion | None:
         is_ordered=False,
         is_sorted=False,
         reads_json=True,
+        has_item=has_item_of_array,
         select=item.select and (lambda column: sa.cast(column, array)),
         schema=schema,
     )
@@ -305,6 +312,7 @@ def _decorated(
         is_ordered=conversion.is_ordered and not trial.is_random,
         is_null_only=conversion.is_null_only or trial.is_random,
         compared_by_database=True,
+        has_item=None,
         # One value that the type can't read would be the end of all others.
         select=lambda column: sa.type_coerce(column, trial.impl),
         show=trial.show,
@@ -447,11 +455,20 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
 }
 """The rows of all types. A type that is not here has that of its nearest base."""
 
-OF_MARIADB: t.Final[Mapping[TypeKey, Row]] = {sa.Numeric: _numerics_of_mariadb}
+OF_MARIADB: t.Final[Mapping[TypeKey, Row]] = {
+    sa.Numeric: _numerics_of_mariadb,
+    sa.JSON: replace(DOCUMENT, has_item=has_item_on_mariadb),
+}
 
 BY_DATABASE: t.Final[Mapping[str, Mapping[TypeKey, Row]]] = {
-    "sqlite": {sa.Numeric: _numerics_of_sqlite},
-    "postgresql": {sa.String: _texts_of_postgresql},
+    "sqlite": {
+        sa.Numeric: _numerics_of_sqlite,
+        sa.JSON: replace(DOCUMENT, has_item=has_item_on_sqlite),
+    },
+    "postgresql": {
+        sa.String: _texts_of_postgresql,
+        sa.JSON: replace(DOCUMENT, has_item=has_item_on_postgresql),
+    },
     "mariadb": OF_MARIADB,
     "mysql": OF_MARIADB,
 }

@@ -20,7 +20,7 @@ from sqlalchemy.sql import operators
 from .bounds import POPULATE as POPULATE
 from .conversions import is_json
 from .field import Field
-from .readers import contained, ESCAPE, flag, many, one, pair, pattern, text
+from .readers import contained, ESCAPE, flag, listed, many, one, pair, pattern, text
 
 Column: t.TypeAlias = "sa.ColumnElement[t.Any]"
 Expression: t.TypeAlias = "sa.ColumnElement[bool]"
@@ -262,6 +262,16 @@ AT_MOST: t.Final = _ordered(operator.le)
 BETWEEN: t.Final = Operator(operators.in_op, pair, needs_order=True)
 """``$between``, which is resolved to these two."""
 
+CONTAINS: t.Final = Operator(
+    lambda column, items: all_of(items.conditions(column)), listed
+)
+"""``$contains``: a list has all of some items."""
+
+OVERLAP: t.Final = Operator(
+    lambda column, items: _any_of(items.conditions(column)), listed
+)
+"""``$overlap``: a list has any of them."""
+
 BUILT_IN: dict[str, Operator] = {
     "$eq": EQUAL,
     "$ne": DIFFERENT,
@@ -294,6 +304,8 @@ ON_WHITELIST: dict[str, Operator] = {
     "$ilike": Operator(_like_any_case, text, is_bound=True),
     "$regex": Operator(_matches, pattern, is_bound=True),
     "$search": Operator(_like_any_case, contained, is_bound=True),
+    "$contains": CONTAINS,
+    "$overlap": OVERLAP,
     "$null": NULL,
     "$between": BETWEEN,
 }

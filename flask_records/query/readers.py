@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 import typing as t
 from collections.abc import Mapping
 
 from .. import problems
+from ..problems import Problem
 from .bounds import is_indexed, refused
+from .casts import of_json_text
 from .field import Field
+from .lists import Items
 
 MAX_TEXT: t.Final = 200
 """The longest text or pattern that a database looks for at each place of a text."""
@@ -85,6 +89,44 @@ def pattern(field: Field, value: t.Any) -> str:
         raise field.unfit(value, problems.NO_PATTERN) from None
 
     return expression
+
+
+def listed(field: Field, value: t.Any) -> Items:
+    """Read items of the lists that a field holds. One value is a list of one.
+
+    Text that is a number, ``true``, ``false`` or text in quotes in JSON stands for it.
+    """
+    conversion = field.conversion
+
+    if conversion.has_item is None:
+        raise refused(field.name, problems.NO_ITEMS)
+
+    items = items_of(value)
+    values = [value] if items is None else items
+
+    try:
+        # The items of arrays have a type.
+        if not conversion.is_null_only:
+            values = conversion.cast(values)
+        else:
+            values = [of_json_text(v) if isinstance(v, str) else v for v in values]
+    except ValueError as error:
+        raise field.unfit(value, Problem.of(error)) from error
+
+    is_document = conversion.is_null_only
+
+    if not values or not all(_is_item(each, is_document) for each in values):
+        raise field.unfit(value, problems.NO_ITEM)
+
+    return Items(values, conversion.has_item)
+
+
+def _is_item(value: t.Any, is_document: bool) -> bool:
+    if not is_document:
+        return value is not None
+
+    is_finite = not isinstance(value, float) or math.isfinite(value)
+    return isinstance(value, (str, bool, int, float)) and is_finite
 
 
 def flag(field: Field, value: t.Any) -> bool:
