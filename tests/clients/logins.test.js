@@ -31,106 +31,109 @@ after(async () => {
   await provider?.stop()
 })
 
-for (const form of ['body', 'cookie']) {
-  describe(`by a ${form}`, () => {
-    let server
+// Most of the time goes by while tokens expire.
+describe('logins', { concurrency: 5 }, () => {
+  for (const form of ['body', 'cookie']) {
+    describe(`by a ${form}`, { concurrency: 5 }, () => {
+      let server
 
-    before(async () => {
-      const redirect = { FLASK_RECORDS_AUTHENTICATION__oauth__redirect: `/page?transport=rest&form=${form}` }
-      server = await startAccounts({ REFRESH: form === 'cookie' ? form : '', ...provider.settings, ...redirect })
-    })
-
-    after(() => server?.stop())
-
-    async function newBrowser (t) {
-      const context = await browser.newContext()
-      t.after(() => context.close())
-      await context.route(url => url.pathname in FILES, route => {
-        const body = FILES[new URL(route.request().url()).pathname]
-        return route.fulfill({ contentType: 'text/javascript', body })
+      before(async () => {
+        const redirect = { FLASK_RECORDS_AUTHENTICATION__oauth__redirect: `/page?transport=rest&form=${form}` }
+        server = await startAccounts({ REFRESH: form === 'cookie' ? form : '', ...provider.settings, ...redirect })
       })
-      return context
-    }
 
-    async function open (context, transport = 'rest') {
-      const page = await context.newPage()
-      page.setDefaultTimeout(15_000)
-      await page.goto(`${server.base}/page?transport=${transport}&form=${form}`)
-      await page.waitForFunction(() => 'entered' in window)
-      return page
-    }
+      after(() => server?.stop())
 
-    const register = (page, email) => page.evaluate(async login => {
-      await client.service('users').create(login)
-      return (await client.authenticate({ strategy: 'local', ...login })).user.email
-    }, { email, password: PASSWORD })
+      async function newBrowser (t) {
+        const context = await browser.newContext()
+        t.after(() => context.close())
+        await context.route(url => url.pathname in FILES, route => {
+          const body = FILES[new URL(route.request().url()).pathname]
+          return route.fulfill({ contentType: 'text/javascript', body })
+        })
+        return context
+      }
 
-    const find = page => page.evaluate(() => client.service('messages').find().then(() => 'found', error => error.message))
+      async function open (context, transport = 'rest') {
+        const page = await context.newPage()
+        page.setDefaultTimeout(15_000)
+        await page.goto(`${server.base}/page?transport=${transport}&form=${form}`)
+        await page.waitForFunction(() => 'entered' in window)
+        return page
+      }
 
-    for (const transport of ['rest', 'socket']) {
-      test(`two tabs stay logged in over ${transport}, and calls do not hang`, async t => {
-        const context = await newBrowser(t)
-        const first = await open(context, transport)
-        await register(first, `${random()}@example.com`)
-        const second = await open(context, transport)
-        assert.ok(await second.evaluate(() => entered))
+      const register = (page, email) => page.evaluate(async login => {
+        await client.service('users').create(login)
+        return (await client.authenticate({ strategy: 'local', ...login })).user.email
+      }, { email, password: PASSWORD })
 
-        // Both renew at once, too.
-        for (let times = 0; times < 24; times++) {
-          if (times % 6 === 0) {
-            await Promise.all([first, second].map(tab => tab.evaluate(() => client.authenticate({ strategy: 'refresh' }))))
+      const find = page => page.evaluate(() => client.service('messages').find().then(() => 'found', error => error.message))
+
+      for (const transport of ['rest', 'socket']) {
+        test(`two tabs stay logged in over ${transport}, and calls do not hang`, async t => {
+          const context = await newBrowser(t)
+          const first = await open(context, transport)
+          await register(first, `${random()}@example.com`)
+          const second = await open(context, transport)
+          assert.ok(await second.evaluate(() => entered))
+
+          // Both renew at once, too.
+          for (let times = 0; times < 16; times++) {
+            if (times % 4 === 0) {
+              await Promise.all([first, second].map(tab => tab.evaluate(() => client.authenticate({ strategy: 'refresh' }))))
+            }
+            assert.deepEqual(await Promise.all([first, second].map(find)), ['found', 'found'])
+            await delay(500)
           }
-          assert.deepEqual(await Promise.all([first, second].map(find)), ['found', 'found'])
-          await delay(500)
-        }
 
-        for (const tab of [first, second]) {
-          assert.ok(await tab.evaluate(() => tokens.size) > 4)
-          assert.deepEqual(await tab.evaluate(() => reasons), [])
-        }
-        assert.deepEqual(await first.evaluate(() => navigator.locks.query().then(({ held, pending }) => [...held, ...pending])), [])
+          for (const tab of [first, second]) {
+            assert.ok(await tab.evaluate(() => tokens.size) > 4)
+            assert.deepEqual(await tab.evaluate(() => reasons), [])
+          }
+          assert.deepEqual(await first.evaluate(() => navigator.locks.query().then(({ held, pending }) => [...held, ...pending])), [])
 
-        await first.evaluate(() => client.logout())
-        await first.reload()
-        assert.equal(await first.evaluate(() => entered), null)
-        assert.match(await find(first), /authenticated/i)
+          await first.evaluate(() => client.logout())
+          await first.reload()
+          assert.equal(await first.evaluate(() => entered), null)
+          assert.match(await find(first), /authenticated/i)
+        })
+      }
+
+      test('a page that is loaded after the access token has expired goes on', async t => {
+        const context = await newBrowser(t)
+        const page = await open(context)
+        const email = await register(page, `${random()}@example.com`)
+        await page.close()
+        await delay(4500)
+
+        const later = await open(context)
+
+        assert.equal(await later.evaluate(() => entered.then(user => user.email)), email)
+        assert.equal(await find(later), 'found')
       })
-    }
 
-    test('a page that is loaded after the access token has expired goes on', async t => {
-      const context = await newBrowser(t)
-      const page = await open(context)
-      const email = await register(page, `${random()}@example.com`)
-      await page.close()
-      await delay(4500)
+      test('a wrong password is refused and the next login works', async t => {
+        const page = await open(await newBrowser(t))
+        const email = `${random()}@example.com`
+        const wrong = { strategy: 'local', email, password: 'a wrong password' }
+        const refused = await page.evaluate(login => client.authenticate(login).then(() => '', error => error.message), wrong)
 
-      const later = await open(context)
+        assert.equal(refused, 'Invalid login')
+        assert.equal(await register(page, email), email)
+      })
 
-      assert.equal(await later.evaluate(() => entered.then(user => user.email)), email)
-      assert.equal(await find(later), 'found')
+      test('calls after a login at a provider do not hang', async t => {
+        const page = await open(await newBrowser(t))
+        await page.evaluate(() => startLogin('/oauth/google'))
+        await page.getByRole('button', { name: 'cy', exact: true }).click()
+        await page.waitForFunction(() => 'entered' in window)
+
+        assert.equal(await page.evaluate(() => entered.then(user => user.email)), 'cy@example.com')
+        assert.equal(await find(page), 'found')
+        await delay(5000)
+        // Only a cookie comes with a redirect.
+        assert.equal(await find(page), form === 'cookie' ? 'found' : 'jwt expired')
+      })
     })
-
-    test('a wrong password is refused and the next login works', async t => {
-      const page = await open(await newBrowser(t))
-      const email = `${random()}@example.com`
-      const wrong = { strategy: 'local', email, password: 'a wrong password' }
-      const refused = await page.evaluate(login => client.authenticate(login).then(() => '', error => error.message), wrong)
-
-      assert.equal(refused, 'Invalid login')
-      assert.equal(await register(page, email), email)
-    })
-
-    test('calls after a login at a provider do not hang', async t => {
-      const page = await open(await newBrowser(t))
-      await page.evaluate(() => startLogin('/oauth/google'))
-      await page.getByRole('button', { name: 'cy', exact: true }).click()
-      await page.waitForFunction(() => 'entered' in window)
-
-      assert.equal(await page.evaluate(() => entered.then(user => user.email)), 'cy@example.com')
-      assert.equal(await find(page), 'found')
-      await delay(5000)
-      // Only a cookie comes with a redirect.
-      assert.equal(await find(page), form === 'cookie' ? 'found' : 'jwt expired')
-    })
-  })
-}
+  }
+})
