@@ -2,6 +2,8 @@
 
 from .adapter import SQLAlchemyService as SQLAlchemyService
 from .authentication import accept_me as accept_me
+from .authentication import ApiKeyMixin as ApiKeyMixin
+from .authentication import ApiKeys as ApiKeys
 from .authentication import AuthenticationService as AuthenticationService
 from .authentication import hash_password as hash_password
 from .authentication import OAuthStrategy as OAuthStrategy

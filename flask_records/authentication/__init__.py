@@ -1,5 +1,7 @@
 """Logins, tokens and passwords."""
 
+from .api_keys import ApiKeyMixin as ApiKeyMixin
+from .api_keys import ApiKeys as ApiKeys
 from .hooks import accept_me as accept_me
 from .hooks import hash_password as hash_password
 from .hooks import requires as requires

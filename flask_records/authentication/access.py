@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..errors import NotAuthenticated, RecordsError
+from ..errors import Forbidden, NotAuthenticated, RecordsError
 from ..http.blueprint import PROVIDER as REST
 from ..service.context import Params
 from ..service.results import without
@@ -69,7 +69,16 @@ class Access:
         """Set the user of a call. A public method ignores invalid credentials.
 
         :raises NotAuthenticated: The credentials are not valid.
+        :raises Forbidden: They are valid, for other methods and services.
         """
+        self._log_in(context)
+
+        if not is_in_scope(context.params, context.path, context.method):
+            raise Forbidden(
+                f"This login is not for '{context.method}' of '{context.path}'."
+            )
+
+    def _log_in(self, context: HookContext) -> None:
         params = context.params
         service = self.find_service()
 
@@ -114,6 +123,17 @@ class Access:
             params.user = params.user_id = None
 
         return True
+
+
+def is_in_scope(params: Params, path: str, method: str) -> bool:
+    """Return whether the login of a call, if it has one, is for a method: it is for all
+    unless the strategy has returned ``scopes``.
+
+    :param path: The path of the service.
+    """
+    login = params.authentication if params.authenticated else None
+    scopes = login.get("scopes") if login else None
+    return scopes is None or not {path, f"{path}.{method}"}.isdisjoint(scopes)
 
 
 def find_authentication(

@@ -132,7 +132,12 @@ def requires(*strategies: str, service: str | None = None) -> Callable[..., t.An
             raise NotAuthenticated("Not authenticated")
 
         params = Params(headers=request.headers)
-        g.authentication = authentication.authenticate(credentials, params, accepted)
+        result = authentication.authenticate(credentials, params, accepted)
+
+        if result["authentication"].get("scopes") is not None:
+            raise Forbidden("This login is for services alone.")
+
+        g.authentication = result
 
     def decorator(view: Callable[..., t.Any] | None = None) -> t.Any:
         if view is None:

@@ -167,6 +167,15 @@ class AuthenticationService(Capabilities):
 
         self.strategies: Strategies = {**built_in, **(strategies or {})}
         """The strategies by name."""
+        all_strategies = self.strategies.values()
+        self._lifetime = max(getattr(each, "lifetime", 0) for each in all_strategies)
+
+        if self._lifetime and tokens is None:
+            raise ValueError(
+                "Keys end with the tokens of their user, which needs a store:"
+                " AuthenticationService(tokens=TableTokens(Token), strategies=...)."
+            )
+
         self._setting = settings
         self._hasher = hasher
         self.tokens = UserTokens(self)
@@ -298,6 +307,10 @@ class AuthenticationService(Capabilities):
             limits.count(self.as_service.path, "create", client_address)
 
         result = self.authenticate(data, params, allowed)
+
+        # A token would be for all that the user may do.
+        if "scopes" in result["authentication"]:
+            raise _invalid("strategy issues no tokens")
 
         if ACCESS_TOKEN in result:
             return result
@@ -505,8 +518,9 @@ class AuthenticationService(Capabilities):
         id = self.users._get(id)[self.id]
         # Other services may issue tokens to the same users.
         services = current_records.authentications.values()
-        lifetime = max(each.settings.longest_lifetime for each in services)
-        self.tokens.revoke_user(id, lifetime)
+        lifetimes = [each.settings.longest_lifetime for each in services]
+        lifetimes += [each._lifetime for each in services]
+        self.tokens.revoke_user(id, max(lifetimes))
 
 
 def _invalid(reason: str) -> NotAuthenticated:

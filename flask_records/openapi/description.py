@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import count
 
 from ..adapter.model_schemas import docstring
+from ..authentication.access import is_in_scope
 from ..authentication.records import current_records
 from ..http.routes import fill_placeholders, placeholders_of, rule_of
 from ..names import BODIES, EVENTS, MANY, method_named, METHODS, READS
@@ -285,6 +286,7 @@ def describe(
                 for method in service.methods
                 if accepts or method in service.public
                 if service.rules.may_call(method, own.user)
+                and is_in_scope(own, service.path, method)
             )
 
         # Other callers make changes that this one may not make.

@@ -10,7 +10,7 @@ from collections import defaultdict
 from ..authentication.access import admit
 from ..authentication.strategies import ACCESS_TOKEN
 from ..authentication.tokens import ENDING
-from ..errors import RecordsError, Unavailable
+from ..errors import Forbidden, RecordsError, Unavailable
 from ..extension import current_records
 from ..service.context import Params
 from .connections import LOAD_ANEW
@@ -232,6 +232,11 @@ def _admitted(service: AuthenticationService, credentials: Record) -> Params:
     """Return the login of credentials that are valid."""
     login = Params(authentication=credentials)
     admit(service, login, service.strategies)
+
+    # Events know no scopes.
+    if "scopes" in (login.authentication or {}):
+        raise Forbidden("An API key opens no connection for events.")
+
     return login
 
 

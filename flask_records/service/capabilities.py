@@ -46,6 +46,9 @@ class Capabilities:
     is_read_only: bool = False
     """``True`` if its own methods can't write."""
 
+    is_personal: bool = False
+    """``True`` if each record is of one user, so that ``readable`` has to name it."""
+
     field_rules: FieldRules = NO_RULES
     """The rules for the fields that a user may see or write."""
 

@@ -284,10 +284,18 @@ class AccessRules:
                 raise Forbidden(f"You may not {verb} in '{context.path}'.")
 
     def check(self) -> None:
-        """Refuse rules that are queries and name what is no field of the model.
+        """Refuse rules that are queries and name what is no field of the model, and
+        records of one user each without a rule.
 
         :raises ValueError: There is one.
         """
+        if self._service.capabilities.is_personal and self.readable is None:
+            path = self._service.path
+            raise ValueError(
+                f"Users of '{path}' would see what belongs to others. Give it a rule,"
+                f' records.add("{path}", ..., readable={{"userId": FromUser("id")}}).'
+            )
+
         scope = self._service.capabilities.scope_for(Params())
 
         if scope is None:
