@@ -1,0 +1,1 @@
+"""Models of public packages, served as they are."""
