@@ -47,6 +47,7 @@ from .pagination import Page as Page
 from .problems import Problem as Problem
 from .query import Change as Change
 from .query import Converter as Converter
+from .query import FromRecord as FromRecord
 from .query import FromUser as FromUser
 from .query import Operator as Operator
 from .query import readers as readers

@@ -69,6 +69,9 @@ BROKEN_RULE: t.Final = Problem("breaks a rule of the database", "rule")
 NO_PATTERN: t.Final = Problem("is not a regular expression", "pattern")
 INCOMPARABLE: t.Final = Problem("can't be sorted or compared", "incomparable")
 NULL_ONLY: t.Final = Problem("can be compared with null only", "incomparable")
+NOT_THE_SAME: t.Final = Problem(
+    "equals, or is '$in', FromRecord of fields of its type only", "incomparable"
+)
 SEVERAL: t.Final = Problem("can't be sorted by: a record has several", "incomparable")
 SOMETIMES_HIDDEN: t.Final = Problem(
     "is not visible in every record, so that it can't be sorted by", "incomparable"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
+from types import SimpleNamespace
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -13,7 +14,7 @@ from ..errors import BadRequest
 from ..query.bounds import current_bounds
 from ..query.paths import has_single_key, key_names, MAX_STEPS
 from ..query.plan_cache import Plan
-from ..query.where import conditions, ResolvedQuery
+from ..query.where import conditions, origins_of, ResolvedQuery
 from ..service.context import Params
 from .populate import service_of
 
@@ -34,6 +35,8 @@ class CallPaths:
     :param params: The params of the caller.
     :param beside: The model at the beginning, and the query of the records of it to
         which the paths may lead back. All by default.
+    :param origin: The fields at the beginning of the path. Those of this model by
+        default, but for clients.
     :param lists: The relationships to lists that the query has followed, with which
         this model adds to them. None by default.
     """
@@ -46,9 +49,12 @@ class CallPaths:
         relationship: t.Any = None,
         beside: tuple[orm.Mapper[t.Any], ResolvedQuery] | None = None,
         lists: list[str] | None = None,
+        origin: Scope | None = None,
     ) -> None:
         self.scope = scope
         """The fields that the caller may name."""
+        self.origin = origin or (scope if params.provider is None else None)
+        """The fields at the beginning of the path. ``None`` for clients."""
         self.shown_if = model.conditions(scope.shown_if)
         """The queries of the records in which the caller sees a field, by its name. A
         comparison of the field holds in no other record.
@@ -102,10 +108,12 @@ class CallPaths:
         if relationship is None or not is_open or full.count(".") >= MAX_STEPS:
             return None
 
-        service = service_of(relationship, self._served.populate_paths)
-        served = self._served.related(relationship, service)
-        model = served.on(t.cast("sa.Dialect", self._model.fields.dialect))
+        dialect, paths = self._model.fields.dialect, self._served.populate_paths
+        # At the start of an application, other services may not be there yet.
+        service = service_of(relationship, paths) if dialect else None
         params = Params()
+        served = self._served.related(relationship, service)
+        model = served.on(dialect) if dialect else served.generic
 
         if self._params.provider is not None:
             if service is None or "find" not in service.methods:
@@ -119,8 +127,8 @@ class CallPaths:
         if params.provider and not sees_keys(relationship, self.scope, scope):
             return None
 
-        beside, lists = self._beside, self._lists
-        return CallPaths(model, scope, params, relationship, beside, lists)
+        shared = self._beside, self._lists, self.origin
+        return CallPaths(model, scope, params, relationship, *shared)
 
 
 def sees_keys(relationship: Relationship, here: Scope, there: Scope) -> bool:
@@ -145,8 +153,12 @@ def meets_related(
 
     own, others = key_names(relationship)
     field = served.generic.fields.stored.get(next(iter(own), ""))
+    origins = origins_of(query.terms)
 
-    if field is None or not isinstance(record, dict) or field.name not in record:
+    if field is None or not isinstance(record, dict):
+        return None
+
+    if any(each.name not in record for each in (field, *origins)):
         return None
 
     key = field.compared(record[field.name])
@@ -154,9 +166,11 @@ def meets_related(
     if key is None:
         return False
 
-    model = relationship.mapper.class_
-    other = getattr(model, next(iter(others)))
-    where = other == key, *conditions(query, model, is_one=True, is_literal=True)
+    values = [(each, each.compared(record[each.name])) for each in origins]
+    literals = {e.name: sa.literal(value, e.column.type) for e, value in values}
+    path = SimpleNamespace(**literals), relationship.mapper.class_
+    other = getattr(path[-1], next(iter(others)))
+    where = other == key, *conditions(query, *path, is_one=True, is_literal=True)
 
     with Transaction(writes=False), served.database.reading() as reading:
         return bool(reading.rows(Plan(sa.select(sa.true()).where(*where), {})))

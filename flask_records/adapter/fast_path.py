@@ -20,7 +20,7 @@ from ..database.database_errors import not_kept
 from ..query.conversions import is_json
 from ..query.plan_cache import PlanCache
 from ..query.plans import have_id, id_parameters
-from ..query.where import conditions
+from ..query.where import conditions, origins_of
 from .bodies import changes_with_others, function_of, has_constructor, SQLDefault
 from .resolved_call import identifier
 
@@ -282,6 +282,7 @@ class FastPath:
     def _is_enough_for_call(self, write: Write) -> bool:
         call, query = write.call, write.call.query
         compared = [comparison.field for comparison in query.comparisons]
+        compared += origins_of(query.terms)
         return (
             (write.id is not None or write.method == "create")
             and not (query.populate or call.selection.conditions or call.guards)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from ..names import READS
 from ..query.field import values_of
 from ..query.fields import NO_NAME
-from ..query.rules import unknown_names
+from ..query.rules import FromRecord, placeholders, unknown_names, UserRule
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -65,6 +65,9 @@ def check_rules(model: ServedModel) -> None:
 
             for other in unknown_names(scope.fields, getattr(rule, "query", {})):
                 raise ValueError(MISSPELT.format(option=option, name=name, field=other))
+
+            if isinstance(rule, UserRule) and any(placeholders(rule.query, FromRecord)):
+                model.generic.conditions({name: rule(None)})
 
 
 def check_names(model: ServedModel) -> None:

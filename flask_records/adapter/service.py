@@ -294,6 +294,10 @@ class SQLAlchemyService(Capabilities):
         check_secrets(self.served, app, methods)
         add_session(app, self.served.source)
 
+    def check_rule(self, query: Record) -> None:
+        """Refuse a query that compares fields, if they can't be compared."""
+        self.served.generic.conditions({"rule": query})
+
     def _check_driver(self, app: Flask) -> None:
         """Refuse a driver that is not known. One of another source of sessions than an
         extension, or of an extension that is set up later, is refused at the first use.

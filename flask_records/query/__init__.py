@@ -9,5 +9,6 @@ from .operators import Operator as Operator
 from .operators import Syntax as Syntax
 from .rules import Change as Change
 from .rules import FieldRules as FieldRules
+from .rules import FromRecord as FromRecord
 from .rules import FromUser as FromUser
 from .scope import Scope as Scope

@@ -29,6 +29,7 @@ from .conversions import (
     Conversion,
     converted,
     converter_for,
+    python_type,
 )
 
 if t.TYPE_CHECKING:
@@ -156,6 +157,21 @@ class Field:
     def stored(self) -> Cast:
         """Casts a value of a body, or raises :class:`ValueError` with the reason."""
         return cast_and_check(self.conversion)
+
+
+def are_comparable(*fields: Field) -> bool:
+    """Return ``True`` if columns have the same type, whose values are compared."""
+    conversions, kinds = [field.conversion for field in fields], set[str]()
+
+    for type_, schema in [(e.column.type, e.conversion.schema) for e in fields]:
+        is_own = isinstance(type_, sa.TypeDecorator)
+        kind = [type(type_) if is_own else python_type(type_)]
+        kind += [schema.get(name) for name in ("type", "format", "enum")]
+        kind += [getattr(type_, n, None) for n in ("name", "timezone", "collation")]
+        kinds.add(str(kind))
+
+    is_known = all([e.is_sorted and not e.is_null_only for e in conversions])
+    return is_known and len(kinds) == 1
 
 
 @lru_cache(maxsize=1000)

@@ -80,22 +80,25 @@ class Matching:
 
 
 def _compared(term: ResolvedComparison, value: t.Any) -> Test:
-    field, compare = term.field, term.operator.test
+    compare, fields = term.operator.test, [term.field, *(term.origin or ())[:1]]
 
-    if compare is None or not field.is_usual or field.conversion.compared_by_database:
+    if compare is None or any(
+        not each.is_usual or each.conversion.compared_by_database for each in fields
+    ):
         return lambda record: None
 
     def test(record: t.Any) -> bool | None:
-        if not isinstance(record, dict) or field.name not in record:
+        if not isinstance(record, dict) or any(e.name not in record for e in fields):
             return None
 
         try:
-            stored = field.compared(record[field.name])
+            stored, *others = [each.compared(record[each.name]) for each in fields]
         except BadRequest:
             # The database has a value that no client can write.
             return None
 
-        return compare(stored, value)
+        # Null equals no other field.
+        return None not in others and compare(stored, *(others or [value]))
 
     return test
 

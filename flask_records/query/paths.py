@@ -34,8 +34,9 @@ def meets(
     """
     if is_one or not has_single_key(relationship):
         attribute = getattr(entity, relationship.key).of_type(alias)
-        is_met = attribute.any if relationship.uselist else attribute.has
-        return is_met(sa.and_(sa.true(), *terms))
+        # SQLAlchemy does not adapt conditions in any() and has() to a union.
+        related = sa.select(sa.true()).select_from(alias).where(attribute, *terms)
+        return related.correlate_except(alias).exists()
 
     [(key, reference)] = relationship.synchronize_pairs
     is_own, mapper = relationship.direction is orm.MANYTOONE, relationship.mapper

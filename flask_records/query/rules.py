@@ -11,10 +11,12 @@ from .operators import AND, NOT, OR, PAGING, POPULATE
 from .readers import items_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ..typing import Record, Rule, RuleFunction
     from .fields import Fields
+
+P = t.TypeVar("P", "FromUser", "FromRecord")
 
 LISTS: t.Final = (list, tuple, set, frozenset)
 
@@ -77,6 +79,23 @@ class FromUser:
 
 
 @dataclass(frozen=True)
+class FromRecord:
+    """Stands for a value of the record itself, in a query that is a rule: a record
+    meets ``{"category.teamId": FromRecord("teamId")}`` if its category has the same
+    ``teamId``. Null equals nothing.
+
+    :param field: The name of a field of the record.
+    :raises ValueError: It is a path.
+    """
+
+    field: str
+
+    def __post_init__(self) -> None:
+        if "." in self.field:
+            raise ValueError(f"{self!r} is a path. Name a field of the record itself.")
+
+
+@dataclass(frozen=True)
 class Change:
     """The rule of ``update`` or ``patch`` in two parts, for a method that makes of a
     record what the rule does not reach any more: drafts are submitted, records are
@@ -106,7 +125,7 @@ class UserRule:
         self.option = option
         """The option that has the rule."""
 
-        if _has_placeholder(self(None)):
+        if any(placeholders(self(None), FromUser)):
             raise TypeError(WRONG_PLACE.format(option=option, query=query))
 
     def __call__(self, user: t.Any) -> Record:
@@ -218,7 +237,7 @@ def names_in(condition: t.Any) -> frozenset[str]:
 
     :param condition: A query.
     """
-    names: set[str] = set()
+    names = {each.field for each in placeholders(condition, FromRecord)}
     parts = [condition]
 
     # The loop visits the parts that it appends, too.
@@ -233,6 +252,15 @@ def names_in(condition: t.Any) -> frozenset[str]:
             parts += [part[name] for name in groups - UNCONDITIONAL]
 
     return frozenset(names)
+
+
+def placeholders(query: t.Any, class_: type[P]) -> Iterator[P]:
+    """Yield the objects of a class that stand for values in a query."""
+    if isinstance(query, class_):
+        yield query
+    elif isinstance(query, Collection) and not isinstance(query, (str, bytes)):
+        for each in query.values() if isinstance(query, Mapping) else query:
+            yield from placeholders(each, class_)
 
 
 def unknown_names(fields: Fields, query: t.Any) -> list[str]:
@@ -294,16 +322,6 @@ def _value_for(user: t.Any, value: t.Any) -> t.Any:
 
     values = value.values_of(user)
     return values[0] if len(values) == 1 else values
-
-
-def _has_placeholder(value: t.Any) -> bool:
-    if isinstance(value, Mapping):
-        return any(map(_has_placeholder, value.values()))
-
-    if isinstance(value, Collection) and not isinstance(value, (str, bytes)):
-        return any(map(_has_placeholder, value))
-
-    return isinstance(value, FromUser)
 
 
 def _functions(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from .. import problems
 from ..errors import BadRequest
 from .bounds import refused, shortened
+from .field import are_comparable
 from .operators import (
     AND,
     AT_LEAST,
@@ -24,6 +25,7 @@ from .operators import (
     NULL,
     OF_SHORT_TIMES,
     Operator,
+    OR,
     PAGING,
     POPULATE,
     SELECT,
@@ -31,6 +33,7 @@ from .operators import (
     SORT,
 )
 from .readers import items_of
+from .rules import FromRecord
 from .where import (
     ResolvedComparison,
     ResolvedGroup,
@@ -63,6 +66,9 @@ class Paths(t.Protocol):
 
     scope: Scope
     """The fields that the caller may name."""
+
+    origin: Scope | None
+    """The fields at the beginning of the path. ``None`` for clients."""
 
     relationship: Relationship
     """The relationship to the model, if it is at the end of a path."""
@@ -215,6 +221,12 @@ class _Conditions:
     def _compared(self, name: str, operator_name: str, sent: t.Any) -> Term:
         operator, field = self.syntax.operators[operator_name], self.paths.scope[name]
 
+        items = items_of(sent) or [sent]
+
+        if FromRecord in map(type, items):
+            same = [self._same(field, operator, each) for each in items]
+            return ResolvedGroup(OR, tuple(same))
+
         if operator.fields is not None and name not in operator.fields:
             raise refused(field.name, problems.not_for(operator_name))
 
@@ -243,6 +255,19 @@ class _Conditions:
         parts = [(EQUAL, None), (IN, others)] if others else [(EQUAL, None)]
         comparisons = [self._comparison(field, *part) for part in parts]
         return ResolvedGroup(LISTS[operator], tuple(comparisons))
+
+    def _same(self, field: Field, operator: Operator, item: t.Any) -> Term:
+        if (origin := self.paths.origin) is None:
+            raise TypeError("FromRecord is for rules, and for restrict() in hooks.")
+
+        other = origin[item.field] if isinstance(item, FromRecord) else None
+
+        if operator not in (EQUAL, IN) or not (other and are_comparable(field, other)):
+            raise refused(field.name, problems.NOT_THE_SAME)
+
+        self.values.append(None)
+        steps = self.paths.scope.path.count(".")
+        return ResolvedComparison(field, EQUAL, True, (other, steps))
 
     def _comparison(
         self, field: Field, operator: Operator, value: t.Any

@@ -29,6 +29,9 @@ class ResolvedComparison(t.NamedTuple):
     field: Field
     operator: Operator
     is_null: bool
+    origin: tuple[Field, int] | None = None
+    """The field that stands for the value, and the number of steps back to its record.
+    """
 
 
 class ResolvedGroup(t.NamedTuple):
@@ -156,45 +159,53 @@ def comparisons_of(terms: Sequence[Term]) -> Iterator[ResolvedComparison]:
             yield from comparisons_of(term.terms)
 
 
+def origins_of(terms: Sequence[Term]) -> list[Field]:
+    """Return the fields that stand for values in terms."""
+    return [each.origin[0] for each in comparisons_of(terms) if each.origin]
+
+
 def conditions(
     query: ResolvedQuery,
-    entity: t.Any,
-    *,
+    *path: t.Any,
     is_one: bool = False,
     is_literal: bool = False,
 ) -> list[Expression]:
     """Return the conditions of a query, all of which have to hold. Parameters stand for
     the values if the query has a shape.
 
-    :param entity: The model, an alias of it, or an object that has the columns of the
-        fields under their names.
+    :param path: The model, an alias of it, or an object that has the columns of the
+        fields under their names, after those that lead to it.
     :param is_one: ``True`` if the query is of one record.
     :param is_literal: ``True`` for the values, whatever shape the query has.
     """
     is_bound = query.has_shape and not is_literal
     values = iter(_parameters(query) if is_bound else query.values)
-    return _expressions(query.terms, entity, values, is_one)
+    return _expressions(query.terms, path, values, is_one)
 
 
 def _expressions(
-    terms: Sequence[Term], entity: t.Any, values: Iterator[t.Any], is_one: bool
+    terms: Sequence[Term], path: Sequence[t.Any], values: Iterator[t.Any], is_one: bool
 ) -> list[Expression]:
-    return [_expression(term, entity, values, is_one) for term in terms]
+    return [_expression(term, path, values, is_one) for term in terms]
 
 
 def _expression(
-    term: Term, entity: t.Any, values: Iterator[t.Any], is_one: bool
+    term: Term, path: Sequence[t.Any], values: Iterator[t.Any], is_one: bool
 ) -> Expression:
     if isinstance(term, ResolvedComparison):
-        return term.operator.compare(term.field.at(entity), next(values))
+        value, (other, steps) = next(values), term.origin or (None, 0)
+        value = other.at(path[-1 - steps]) if other else value
+        return term.operator.compare(term.field.at(path[-1]), value)
 
     if isinstance(term, ResolvedGroup):
-        terms = _expressions(term.terms, entity, values, is_one)
+        terms = _expressions(term.terms, path, values, is_one)
         return GROUPS[term.operator].in_sql(terms)
 
     alias: t.Any = orm.aliased(term.relationship.mapper)
-    terms = _expressions(term.terms, alias, values, is_one)
-    condition = meets(term.relationship, entity, alias, terms, is_one=is_one)
+    # A list of keys would be made anew for each record on which it depends.
+    is_one = is_one or bool(origins_of(term.terms))
+    terms = _expressions(term.terms, (*path, alias), values, is_one)
+    condition = meets(term.relationship, path[-1], alias, terms, is_one=is_one)
     return t.cast("Expression", condition)
 
 

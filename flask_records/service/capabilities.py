@@ -88,6 +88,10 @@ class Capabilities:
     def check(self, app: Flask, methods: Collection[str]) -> None:
         """Refuse options that can't work with an application and its database."""
 
+    def check_rule(self, query: Record) -> None:
+        """Refuse a query that compares fields, if they can't be compared."""
+        raise ValueError("A rule has FromRecord, which is for services over models.")
+
     def begin(self, *, writes: bool) -> None:
         """Prepare for a call, in its transaction, before its hooks run, but for those
         at the beginning that are slow.

@@ -16,8 +16,10 @@ from ..query.rules import (
     both,
     Change,
     condition_of,
+    FromRecord,
     names_in,
     NO_RECORD,
+    placeholders,
     rule_of,
     unknown_names,
     UserRule,
@@ -289,27 +291,28 @@ class AccessRules:
 
         :raises ValueError: There is one.
         """
-        if self._service.capabilities.is_personal and self.readable is None:
-            path = self._service.path
+        path, capabilities = self._service.path, self._service.capabilities
+
+        if capabilities.is_personal and self.readable is None:
             raise ValueError(
                 f"Users of '{path}' would see what belongs to others. Give it a rule,"
                 f' records.add("{path}", ..., readable={{"userId": FromUser("id")}}).'
             )
 
-        scope = self._service.capabilities.scope_for(Params())
-
-        if scope is None:
-            return
+        scope = capabilities.scope_for(Params())
+        model = getattr(capabilities.model, "__name__", "")
 
         for option, rule in self._queries.items():
-            for name in unknown_names(scope.fields, rule.query):
-                path, model = self._service.path, scope.fields.model.__name__
+            for name in unknown_names(scope.fields, rule.query) if scope else ():
                 own = "allow={...}" if "allow" in option else "readable=..."
                 cure = DEFAULT.format(path=path, option=own)
                 raise ValueError(
                     f"{rule.option} names '{name}', which is not a field of '{model}'."
                     f"{cure if rule.option != option else ''}"
                 )
+
+            if any(placeholders(rule.query, FromRecord)):
+                capabilities.check_rule(rule(None))
 
     @cached_property
     def hidden_fields(self) -> frozenset[str]:

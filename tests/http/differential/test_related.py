@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flask_records import BadRequest
+from flask_records import BadRequest, FromRecord
 
 from ..relations.conftest import opened
 from ..relations.test_statements import params_of
@@ -16,8 +16,11 @@ from .examples import MANY
 from .related import (
     FUNCTIONS,
     grouped,
+    KINDS,
+    names_of,
     queries,
     Reference,
+    ROWS,
     TABLES,
     VIEWERS,
     wheres,
@@ -90,3 +93,60 @@ def test_any_groups(desk, viewer, where, keys, functions):
     found = desk.records["tickets"].as_caller(params_of(desk, viewer)).find(query)
 
     assert [dict(each) for each in found] == expected, query
+
+
+def same(service):
+    """Queries that compare fields of records and related ones with those of records."""
+    own = KINDS[service]
+    pairs = [
+        (name, other)
+        for name, kind in sorted(names_of(service).items())
+        for other in own
+        if kind == own[other]
+    ]
+    forms = [lambda taken: taken, lambda taken: {"$not": taken}]
+    taken = st.builds(
+        lambda pair, form: {pair[0]: form(FromRecord(pair[1]))},
+        st.sampled_from(pairs),
+        st.sampled_from(forms),
+    )
+    groups = st.builds(
+        lambda name, items: {name: items},
+        st.sampled_from(["$or", "$and", "$nor"]),
+        st.lists(taken | wheres(service), min_size=1, max_size=3),
+    )
+    return taken | groups | st.builds(lambda *both: both[0] | both[1], taken, groups)
+
+
+def filled(query, record):
+    """Return a query with the values of a record, of which null equals nothing."""
+    if isinstance(query, FromRecord):
+        value = record[query.field]
+        return {"$in": [] if value is None else [value]}
+
+    if isinstance(query, dict):
+        return {name: filled(value, record) for name, value in query.items()}
+
+    return [filled(e, record) for e in query] if isinstance(query, list) else query
+
+
+@MANY
+@given(data=st.data(), service=services)
+def test_any_comparison_of_fields(desk, data, service):
+    query, reference = data.draw(same(service)), Reference(VIEWERS[1])
+    expected = [
+        row["id"]
+        for row in ROWS[service]
+        if reference.matches(service, filled(query, row), row)
+    ]
+
+    with desk.app.test_request_context():
+        found = desk.records[service].find(query)
+        test = desk.records[service].capabilities.matching().test(query)
+        told = {each["id"]: test(each) for each in desk.records[service].find()}
+
+    assert [row["id"] for row in found] == expected, query
+    assert {id for id, is_match in told.items() if is_match} <= {*expected}, query
+    assert {id for id, is_match in told.items() if is_match is False}.isdisjoint(
+        expected
+    )
