@@ -191,8 +191,10 @@ class ServedModel:
         :raises BadRequest: A part of the query is not understood.
         """
         # A converter may read other records, and write some.
-        is_alone = params._state.is_alone and not self.options.converters
-        writing = self.database.writing(is_alone=is_alone)
+        if self.options.converters:
+            params._state.is_alone = False
+
+        writing = self.database.writing(is_alone=params._state.is_alone)
         call = self._resolved(params, self.on(writing.dialect))
         writing.scope = call.scope
         return writing, call._replace(guards=self._guards(call))

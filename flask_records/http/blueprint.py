@@ -160,11 +160,9 @@ class ServiceBlueprint:
 
         # A look-up of a header that is not there costs an exception.
         if method.changes_records and "HTTP_IF_MATCH" in current.environ:
-            self._call_if_match(current, context)
-        else:
-            self.service.call(context)
+            return self._answer_if_match(current, context)
 
-        return self._formatted(context)
+        return self.service.answer(context, self._formatted)
 
     def _formatted(self, context: HookContext) -> ResponseReturnValue:
         if self.formatter is not format_json:
@@ -173,8 +171,10 @@ class ServiceBlueprint:
 
         return self.formatter(context)
 
-    def _call_if_match(self, current: Request, context: HookContext) -> None:
-        """Run a call if a read of its URL has one of the tags in ``If-Match``.
+    def _answer_if_match(
+        self, current: Request, context: HookContext
+    ) -> ResponseReturnValue:
+        """Answer a call if a read of its URL has one of the tags in ``If-Match``.
 
         :raises PreconditionFailed: It has none of them.
         """
@@ -199,7 +199,7 @@ class ServiceBlueprint:
             if not current.if_match.contains_weak(weak_etag(response)[3:-1]):
                 raise PreconditionFailed(CHANGED)
 
-            service.call(context)
+            return service.answer(context, self._formatted)
 
     def _context(
         self, current: Request, id: str | None, route: dict[str, t.Any]

@@ -43,10 +43,7 @@ def answer_json(
             raise BadRequest(NO_ATTACHMENTS)
 
         context = _context_of(records, connection, method, message)
-        result = _run(context).sent
-        result = listed(result) if comes_in_pieces(result) else result
-        body = check_answer(method, dumps(result, context.params.user))
-        return b"[null,%b]" % body
+        return b"[null,%b]" % _run(context)
     except Exception as error:
         failure = "%s %.100r failed."
         visible = records.errors.report(error, failure, method, message[:1])
@@ -95,8 +92,8 @@ def _context_of(
     return HookContext(service, method, params, values.get("id"), values.get("data"))
 
 
-def _run(context: HookContext) -> HookContext:
-    """Run a call of a client, and return its context.
+def _run(context: HookContext) -> bytes:
+    """Run a call of a client, and return its result as JSON.
 
     :raises MethodNotAllowed: The service has no such method.
     """
@@ -108,7 +105,13 @@ def _run(context: HookContext) -> HookContext:
             f"Method '{context.method}' not allowed on service '{service.path}'"
         )
 
-    return service.call(context)
+    return service.answer(context, _encoded)
+
+
+def _encoded(context: HookContext) -> bytes:
+    result = context.sent
+    result = listed(result) if comes_in_pieces(result) else result
+    return check_answer(context.method, dumps(result, context.params.user))
 
 
 def _service(records: FlaskRecords, path: t.Any) -> tuple[Service, dict[str, t.Any]]:

@@ -75,6 +75,9 @@ class CallState:
     schema_fields: Collection[str] | None = None
     """The fields that a schema lets the client write, or ``None`` without a schema."""
 
+    answer: t.Any = None
+    """The answer of the transport, if it was encoded before the commit."""
+
     checked_value: CheckedValue | None = None
     """A value that a ``get`` of a model reads with its record, if it is called."""
 

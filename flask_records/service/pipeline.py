@@ -55,10 +55,18 @@ class Pipeline:
         self._all = signals
         self._sender = sender
 
-    def run(self, context: HookContext, *, is_final: bool = False) -> HookContext:
+    def run(
+        self,
+        context: HookContext,
+        *,
+        is_final: bool = False,
+        encode: Callable[[HookContext], t.Any] | None = None,
+    ) -> HookContext:
         """Run a call, and return its context, which has the result.
 
         :param is_final: ``True`` to commit what the application has in progress, too.
+        :param encode: Returns the answer to a client. It is asked before the commit,
+            unless the call reads, or a statement of the adapter is all that it does.
         :raises RecordsError: The call has failed, and no error hook has handled that.
             An error of another class is raised as it is.
         """
@@ -70,10 +78,13 @@ class Pipeline:
             try:
                 with Transaction(writes=context.method not in READS, is_final=is_final):
                     self._run(context)
+                    is_cut = encode is not None and self._encode(context, encode)
             except Exception as error:
                 self._fail(context, error, is_final=is_final)
+                is_cut = False
 
-            self._cut(context)
+            if not is_cut:
+                self._cut(context)
         finally:
             call_stack.reset(token)
 
@@ -164,6 +175,21 @@ class Pipeline:
             call(hook, method, context)
 
         self._sender.send_result(context)
+
+    def _encode(
+        self, context: HookContext, encode: Callable[[HookContext], t.Any]
+    ) -> bool:
+        """Cut the result of a call that writes, and encode its answer, unless that has
+        to wait for the commit. Return whether it is done.
+        """
+        is_read, state = context.method in READS, context.params._state
+
+        if is_read or state.is_alone or comes_in_pieces(context.sent):
+            return False
+
+        self._cut(context)
+        state.answer = encode(context)
+        return True
 
     def _is_alone(self, method: str) -> bool:
         """Return ``True`` if a method without hooks writes, and nothing else happens in
@@ -265,7 +291,7 @@ class Pipeline:
             raise error
 
         # The result has been rolled back. A hook may make another one.
-        context.params._state.is_whole = True
+        context.params._state.is_whole, context.params._state.answer = True, None
         context.result = context.dispatch = NO_RESULT
         context.error = error
 

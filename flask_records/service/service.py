@@ -30,6 +30,9 @@ if t.TYPE_CHECKING:
     from .context import AnyParams
 
 
+Answer = t.TypeVar("Answer")
+
+
 class Service(Methods, CallSignals):
     """A named set of records, reached through six methods.
 
@@ -251,6 +254,21 @@ class Service(Methods, CallSignals):
 
         if context.method not in self.public and not context.params.authenticated:
             raise NotAuthenticated("Not authenticated")
+
+    def answer(
+        self, context: HookContext, encode: Callable[[HookContext], Answer]
+    ) -> Answer:
+        """Run a call of a client as :meth:`call` does, and return its answer. Nothing
+        is committed if a value that a hook or an object has made can't be encoded.
+
+        :param context: The call.
+        :param encode: Returns the answer of the transport.
+        :raises RecordsError: The call has failed, and no error hook has handled that.
+            An error of another class, such as one of ``encode``, is raised as it is.
+        """
+        self._pipeline.run(context, is_final=True, encode=encode)
+        answer: Answer | None = context.params._state.answer
+        return encode(context) if answer is None else answer
 
     def call(self, context: HookContext) -> HookContext:
         """Run a call: hooks, the method, hooks, the commit, events. Return its context,

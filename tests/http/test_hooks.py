@@ -3,8 +3,16 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from flask_records import Conflict, Forbidden, NO_RESULT, Params, SQLAlchemyService
+from flask_records import (
+    Conflict,
+    Converter,
+    Forbidden,
+    NO_RESULT,
+    Params,
+    SQLAlchemyService,
+)
 
+from ..databases import served
 from ..models import Message
 
 
@@ -236,3 +244,83 @@ def test_hook_that_is_added_after_a_call_runs_from_the_next_one_on(records):
     service.find()
 
     assert calls == ["all", "service", "all", "service", "late"]
+
+
+@pytest.mark.parametrize(
+    ("method", "url", "data"),
+    [
+        ("POST", "/messages", {"text": "new"}),
+        ("POST", "/messages", [{"text": "new"}, {"text": "newer"}]),
+        ("PATCH", "/messages/1", {"text": "new"}),
+        ("PUT", "/messages/1", {"text": "new"}),
+        ("DELETE", "/messages/1", None),
+    ],
+)
+@pytest.mark.parametrize("tag", [None, "*"])
+def test_nothing_is_stored_whose_answer_can_not_be_encoded(
+    client, messages, sent, method, url, data, tag
+):
+    client.post("/messages", json={"text": "old"})
+    before = client.get("/messages").json
+    sent.clear()
+
+    @messages.after("create", "update", "patch", "remove")
+    def add(method, context):
+        for record in context.records:
+            record["extra"] = object()
+
+    headers = {"If-Match": tag} if tag and method != "POST" else {}
+    response = client.open(url, method=method, json=data, headers=headers)
+
+    assert response.status_code == 500
+    assert client.get("/messages").json == before
+    assert sent == []
+
+
+def test_an_error_hook_answers_for_what_can_not_be_encoded(client, messages, sent):
+    @messages.after("create")
+    def add(method, context):
+        context.dispatch = {"extra": object()}
+
+    @messages.error("create")
+    def answer(method, context):
+        context.error, context.result = None, {"text": "kept for later"}
+
+    response = client.post("/messages", json={"text": "new"})
+
+    assert response.json == {"text": "kept for later"}
+    assert client.get("/messages").json["total"] == 0
+    assert sent == []
+
+
+def test_nothing_is_stored_if_the_formatter_of_the_application_fails(records, db, sent):
+    def format(context):
+        return "as always" if context.method == "find" else 1 / 0
+
+    service = SQLAlchemyService(Message)
+    notes = records.add("notes", service, public=True, formatter=format)
+    notes.after("create")(lambda method, context: None)
+
+    with served(db, records, "sqlite://") as app:
+        assert app.test_client().post("/notes", json={"text": "hi"}).status_code == 500
+
+        with app.app_context():
+            assert notes.find() == []
+
+    assert sent == []
+
+
+def test_nothing_is_stored_whose_converter_shows_what_can_not_be_encoded(
+    records, db, sent
+):
+    converters = {"text": Converter(show=lambda text: object())}
+    service = SQLAlchemyService(Message, converters=converters)
+    notes = records.add("notes", service, public=True)
+
+    with served(db, records, "sqlite://") as app:
+        assert app.test_client().post("/notes", json={"text": "hi"}).status_code == 500
+
+        with app.app_context():
+            assert notes.count() == 0
+
+    assert sent == []

@@ -208,3 +208,18 @@ def test_query_that_nests_deep_is_refused(site):
     ]
 
     assert [error["code"] for error in errors] == [400, 400]
+
+
+def test_nothing_is_stored_whose_answer_can_not_be_encoded(site, client):
+    messages = site.records["messages"]
+    listener = site.connect(ANN)
+
+    @messages.after("create")
+    def add(method, context):
+        context.result["extra"] = object()
+
+    code, message = client.error("create", "messages", {"text": "Hi"}, {})
+
+    assert code == 500
+    assert client.result("find", "messages", {}) == []
+    assert listener.names() == []
