@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import typing as t
+from collections import defaultdict
 
 import sqlalchemy as sa
 
 from ..errors import Forbidden, NotAuthenticated
+from ..query.operators import OR
 from ..service.globals import current_records
+from .bodies import function_of
 from .populate import service_of
 from .resolved_call import chunks
 
 if t.TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import orm
 
+    from ..database.driver_cursor import Rows
     from ..service import Service
     from ..typing import Record
     from .model import ServedModel
     from .resolved_call import ResolvedCall
 
-    Reference: t.TypeAlias = tuple[str, sa.Column[t.Any]]
-    """The name of a field, and the column to which it refers."""
+    Key: t.TypeAlias = tuple[t.Any, ...]
+    """The values of a foreign key."""
+
+    Reference: t.TypeAlias = tuple[tuple[str, ...], tuple[sa.Column[t.Any], ...]]
+    """The names of fields, and the columns to which they refer."""
 
 
 def references_of(mapper: orm.Mapper[t.Any]) -> Sequence[Reference]:
@@ -30,19 +37,31 @@ def references_of(mapper: orm.Mapper[t.Any]) -> Sequence[Reference]:
     another one.
     """
     columns = [(each.key, each.columns[0]) for each in mapper.column_attrs]
+    keys: dict[t.Any, list[tuple[str, sa.Column[t.Any]]]] = defaultdict(list)
+
+    for name, column in columns:
+        for key in column.foreign_keys if isinstance(column, sa.Column) else ():
+            if not (column.primary_key and key.column.table in mapper.tables):
+                keys[key.constraint or key].append((name, key.column))
+
     return [
-        (name, key.column)
-        for name, column in columns
-        if isinstance(column, sa.Column)
-        for key in column.foreign_keys
-        if not (column.primary_key and key.column.table in mapper.tables)
+        (tuple([name for name, _ in parts]), tuple([column for _, column in parts]))
+        for parts in keys.values()
     ]
 
 
-def unseen_references(call: ResolvedCall, bodies: Sequence[Record]) -> list[set[str]]:
+def unseen_references(
+    call: ResolvedCall,
+    bodies: Sequence[Record],
+    stored: Callable[[Sequence[str]], Rows] | None = None,
+) -> list[set[str]]:
     """Return the names of the fields in each body of a client that refer to a record
     which the caller can't find, there or not. The database looks after those of
     services without rules.
+
+    :param stored: Returns the values of fields in the records that the body changes,
+        for a foreign key whose other columns it leaves out. A new record has the
+        defaults of these, which are added to its body.
     """
     state, served = call.params._state, call.model.served
     unseen = [set[str]() for _ in bodies]
@@ -50,64 +69,103 @@ def unseen_references(call: ResolvedCall, bodies: Sequence[Record]) -> list[set[
     if call.params.provider is None or state.service is None:
         return unseen
 
-    for name, column in served.references:
-        is_sent = name in state.client_fields
-        service = _service_of(served, name, column) if is_sent else None
+    for reference in served.references:
+        names = reference[0]
+        sent = frozenset(names).intersection(state.client_fields)
+        service = _service_of(served, reference) if sent else None
 
         if service is None:
             continue
 
-        values = {body.get(name) for body in bodies} - {None}
-        found = _found(call, service, column, values) if values else set()
+        # In the order of the bodies, the keys that the records of each will have.
+        keys = [_keys(served, names, body, stored) for body in bodies]
+        values = {key for each in keys for key in each if None not in key}
+        missing = values - _found(call, service, reference[1], values)
 
-        for body, names in zip(bodies, unseen, strict=True):
-            if body.get(name) in values - found:
-                names.add(name)
+        for body, own, unseen_names in zip(bodies, keys, unseen, strict=True):
+            if not missing.isdisjoint(own):
+                unseen_names |= sent & body.keys()
 
     return unseen
 
 
-def _service_of(
-    served: ServedModel, name: str, column: sa.Column[t.Any]
-) -> Service | None:
-    """Return the service that shows the records to which a field refers, if it limits
-    who finds which.
+def _keys(
+    served: ServedModel,
+    names: Sequence[str],
+    body: Record,
+    stored: Callable[[Sequence[str]], Rows] | None,
+) -> list[Key]:
+    """Return the values of a foreign key in the records of a body, to which the other
+    columns of a new record are added.
     """
-    own = {served.mapper.columns[name]}
+    for name in names if stored is None and len(names) > 1 else ():
+        default: t.Any = served.mapper.columns[name].default
+
+        if name in body or default is None:
+            continue
+
+        if function := function_of(default):
+            body[name] = function(None)
+        elif default.is_scalar:
+            body[name] = default.arg
+
+    if stored is None or body.keys() >= {*names}:
+        return [tuple([body.get(name) for name in names])]
+
+    return [
+        tuple([body.get(name, old) for name, old in zip(names, row, strict=True)])
+        for row in stored(names)
+    ]
+
+
+def _service_of(served: ServedModel, reference: Reference) -> Service | None:
+    """Return the service that shows the records to which fields refer, if it limits who
+    finds which.
+    """
+    own = {served.mapper.columns[name] for name in reference[0]}
+    table = reference[1][0].table
     services = [
         service_of(each, served.populate_paths)
         for each in served.mapper.relationships
-        if each.local_columns == own and column.table in each.mapper.tables
+        if each.local_columns == own and table in each.mapper.tables
     ] or [
         each
         for each in current_records.services.values()
         if each.capabilities.model is not None
-        and column.table in sa.inspect(each.capabilities.model).tables
+        and table in sa.inspect(each.capabilities.model).tables
     ]
     service = next(iter(services), None)
     return service if service is not None and service.limits_find else None
 
 
 def _found(
-    call: ResolvedCall, service: Service, column: sa.Column[t.Any], values: set[t.Any]
-) -> set[t.Any]:
-    """Return those values of a column whose records the caller finds in a service."""
+    call: ResolvedCall,
+    service: Service,
+    columns: Sequence[sa.Column[t.Any]],
+    values: set[Key],
+) -> set[Key]:
+    """Return those values of columns whose records the caller finds in a service."""
     caller = service.as_caller(call.params, paginate=False, is_counted=False)
     model = sa.inspect(t.cast("type[t.Any]", service.capabilities.model))
     scope = service.capabilities.scope_for(call.params)
-    found: set[t.Any] = set()
+    found: set[Key] = set()
 
-    if scope is None or not model.columns.contains_column(column):
+    if scope is None or not all(map(model.columns.contains_column, columns)):
         return found
 
-    if (name := model.get_property_by_column(column).key) not in scope.names:
+    names = [model.get_property_by_column(column).key for column in columns]
+
+    if not scope.names.issuperset(names):
         return found
 
     try:
         for chunk in chunks(values):
-            query = {name: {"$in": chunk}, "$select": [name]}
-            records = t.cast("list[Record]", caller.find(query))
-            found.update(each[name] for each in records if name in each)
+            each_of: Record = {OR: [dict(zip(names, k, strict=True)) for k in chunk]}
+            one_of = {names[0]: {"$in": [key[0] for key in chunk]}}
+            query = one_of if len(names) == 1 else each_of
+            records = t.cast("list[Record]", caller.find({**query, "$select": names}))
+            shown = [each for each in records if each.keys() >= {*names}]
+            found.update(tuple([each[name] for name in names]) for each in shown)
     except (Forbidden, NotAuthenticated):
         return set()
 

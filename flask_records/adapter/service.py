@@ -33,7 +33,7 @@ from .model import ServedModel
 from .option_checks import check_forms, check_names, check_rules, check_secrets
 from .references import unseen_references
 from .resolved_call import identifier, not_found
-from .writing import check_number, multi_of
+from .writing import check_number, multi_of, stored_values
 
 if t.TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -42,6 +42,7 @@ if t.TYPE_CHECKING:
     from flask import Flask
 
     from ..database.database import Writing
+    from ..database.driver_cursor import Rows
     from ..database.sessions import SessionSource
     from ..query import Operator, Scope
     from ..query.conversions import Converters, Schema
@@ -555,7 +556,10 @@ class SQLAlchemyService(Capabilities):
     ) -> list[Record]:
         values, errors, unwritten = body
 
-        [unseen] = unseen_references(call, [values])
+        def stored(names: Sequence[str]) -> Rows:
+            return stored_values(writing, call, id, names)
+
+        [unseen] = unseen_references(call, [values], stored)
 
         # A front end may send back what the record has, if it sees that.
         kept = unseen & call.scope.plain if id is not None else set()

@@ -24,11 +24,13 @@ from .resolved_call import chunks, identifier
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from ..database.database import Writing
     from ..database.driver_cursor import Rows
     from ..service.context import Params
-    from ..typing import Record
+    from ..typing import Id, Record
     from .fast_path import Write
     from .model import Model
+    from .resolved_call import ResolvedCall
 
 # No method updates many records, but section 2.4 of the specification lists it.
 MULTI_METHODS: t.Final = ("create", "update", "patch", "remove")
@@ -61,6 +63,36 @@ def multi_of(multi: bool | Collection[str]) -> frozenset[str]:
 def max_records(params: Params) -> int | None:
     """Return the number of records that a call may write, or ``None`` for any."""
     return None if params.provider is None else current_bounds().multi
+
+
+def stored_values(
+    writing: Writing, call: ResolvedCall, id: Id, names: Sequence[str]
+) -> Rows:
+    """Return the values of fields in the records that a call changes. Nobody else
+    writes these until the commit.
+
+    :param id: The identifier, or ``None`` for all records that meet the query.
+    """
+    model, query = call.model, call.query
+    selection = Selection(tuple([model.fields.stored[name] for name in names]))
+
+    if id is None:
+        limit = _limit_of(call)
+        plan = model.plans.page(query, selection, limit, locking=True)
+    else:
+        values = identifier(model.fields, id)
+        plan = model.plans.one(query, selection, values, locking=True)
+
+    return writing.rows(plan)
+
+
+def _limit_of(call: ResolvedCall) -> int | None:
+    """Return the number of records of a write to many that are read. One more than a
+    client may write tells that there are too many.
+    """
+    bound = max_records(call.params)
+    limits = [call.query.limit, None if bound is None else bound + 1]
+    return min([each for each in limits if each is not None], default=None)
 
 
 def check_number(method: str, params: Params, number: int) -> None:
@@ -213,11 +245,7 @@ class UnitOfWork:
         if query.limit == 0:
             return []
 
-        bound = max_records(call.params)
-        # One more than that tells that there are too many.
-        limits = [query.limit, None if bound is None else bound + 1]
-        limit = min([each for each in limits if each is not None], default=None)
-        instances = self._loaded(write, limit)
+        instances = self._loaded(write, _limit_of(call))
         check_number(write.method, call.params, len(instances))
         return instances
 

@@ -1,0 +1,128 @@
+"""The columns of a foreign key refer to one record that the caller finds, together."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from flask_records import FlaskRecords, SQLAlchemyService
+
+from ...databases import served
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Room(Base):
+    __tablename__ = "referred_room"
+
+    building: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    owner: Mapped[str] = mapped_column(sa.String(10))
+
+
+class Booking(Base):
+    __tablename__ = "referring_booking"
+    __table_args__ = (
+        sa.ForeignKeyConstraint(
+            ["inBuilding", "room"], ["referred_room.building", "referred_room.number"]
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    title: Mapped[str | None] = mapped_column(sa.String(10))
+    inBuilding: Mapped[int | None] = mapped_column(default=1)
+    room: Mapped[int | None]
+
+
+# Ann finds a room with each of the two numbers of the room of Bob.
+OWN, ALSO_OWN, HIDDEN, ABSENT = (1, 1), (2, 2), (1, 2), (2, 1)
+
+
+def place(building, room):
+    return {"inBuilding": building, "room": room}
+
+
+@pytest.fixture
+def client(database_url):
+    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
+    records.add(
+        "rooms",
+        SQLAlchemyService(Room),
+        readable=lambda user: {"owner": "ann"},
+        public=True,
+    )
+    records.add("bookings", SQLAlchemyService(Booking, multi=True), public=True)
+
+    with served(db, records, database_url) as app, app.app_context():
+        for (building, number), owner in {OWN: "ann", ALSO_OWN: "ann"}.items():
+            db.session.add(Room(building=building, number=number, owner=owner))
+
+        db.session.add(Room(building=HIDDEN[0], number=HIDDEN[1], owner="bob"))
+        db.session.commit()
+        db.session.add(Booking(title="old", inBuilding=HIDDEN[0], room=HIDDEN[1]))
+        db.session.commit()
+        yield app.test_client()
+
+
+def problems(response):
+    assert response.status_code == 400, response.json
+    assert {*response.json["errors"].values()} == {
+        "refers to a record that is not there"
+    }
+    return {*response.json["errors"]}
+
+
+@pytest.mark.parametrize("key", [HIDDEN, ABSENT])
+def test_key_of_two_records_is_refused(client, key):
+    own = client.post("/bookings", json=place(*OWN)).json["id"]
+    both = {"inBuilding", "room"}
+    changed = {"room"} if key == HIDDEN else {"inBuilding"}
+
+    assert problems(client.post("/bookings", json=place(*key))) == both
+    assert problems(client.patch(f"/bookings/{own}", json=place(*key))) == changed
+    assert problems(client.put(f"/bookings/{own}", json=place(*key))) == changed
+    assert problems(client.patch(f"/bookings?id={own}", json=place(*key))) == both
+    many = client.post("/bookings", json=[place(*OWN), place(*key)])
+    assert problems(many) == {"1.inBuilding", "1.room"}
+
+
+def test_other_part_is_that_of_the_record(client):
+    own = client.post("/bookings", json=place(*OWN)).json["id"]
+    room = {"room": HIDDEN[1]}
+
+    assert problems(client.patch(f"/bookings/{own}", json=room)) == {"room"}
+    assert problems(client.patch(f"/bookings?id={own}", json=room)) == {"room"}
+    assert client.patch(f"/bookings/{own}", json=place(*ALSO_OWN)).status_code == 200
+    assert client.patch(f"/bookings/{own}", json=room).status_code == 200
+    assert client.patch(f"/bookings?id={own}", json=room).status_code == 200
+    assert client.patch("/bookings/999", json=room).status_code == 404
+
+
+def test_other_part_of_a_new_record_is_its_default(client):
+    assert problems(client.post("/bookings", json={"room": HIDDEN[1]})) == {"room"}
+
+    created = client.post("/bookings", json={"room": OWN[1]}).json
+
+    assert (created["inBuilding"], created["room"]) == OWN
+
+
+def test_key_without_a_part_refers_to_nothing(client):
+    created = client.post("/bookings", json=place(HIDDEN[0], None))
+
+    assert created.status_code == 201
+    assert client.patch("/bookings/1", json={"room": None}).status_code == 200
+
+
+def test_whole_records_are_sent_back(client):
+    booking = client.get("/bookings/1").json
+    new = {**booking, "title": "new"}
+
+    assert client.patch("/bookings/1", json=new).json == new
+    assert client.put("/bookings/1", json=booking).json == booking
+    assert problems(client.patch("/bookings/1", json={**booking, "room": 9})) == {
+        "room"
+    }
