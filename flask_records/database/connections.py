@@ -129,6 +129,8 @@ class JoinedConnection:
 
     is_in_progress: t.Final = False
     """``True`` if the application had begun to write before: it has not."""
+    errors: translated | None = None
+    """Raises the errors of the commit as errors that a client can see."""
     in_use: t.Final = True
     """``True`` if there is something to end."""
 
@@ -160,7 +162,7 @@ class JoinedConnection:
 
     def commit(self) -> None:
         """Commit, and give the connection back."""
-        with translated():
+        with self.errors or translated():
             self.connection.commit()
 
         self.connection.close()

@@ -20,7 +20,7 @@ from flask_records import (
     SQLAlchemyService,
 )
 
-from ...databases import served
+from ...databases import DATABASES, served, url_of
 
 
 class Base(DeclarativeBase):
@@ -335,3 +335,47 @@ def test_stored_value_that_python_can_not_read_is_an_error_of_the_server(records
 
     assert [each.status_code for each in answers] == [500] * 3
     assert not any("soon" in each.text for each in answers)
+
+
+@pytest.mark.parametrize("database", [d for d in DATABASES if d != "mariadb"])
+@pytest.mark.parametrize("has_hook", [False, True])
+def test_an_error_of_the_commit_names_its_field(database, server_urls, has_hook):
+    class Base(DeclarativeBase):
+        pass
+
+    class Leaf(Base):
+        __tablename__ = "leaf"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        text: Mapped[str | None] = mapped_column(sa.String(20))
+        parent_id: Mapped[int | None] = mapped_column(
+            sa.ForeignKey(id, deferrable=True, initially="DEFERRED")
+        )
+
+    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
+    leaves = records.add("leaves", SQLAlchemyService(Leaf, multi=True), public=True)
+
+    if has_hook:
+        leaves.after()(lambda method, context: None)
+
+    problem = {"parent_id": "refers to a record that is not there"}
+    body = {"text": "a", "parent_id": 9}
+
+    with served(db, records, url_of(database, server_urls)) as app:
+        client = app.test_client()
+        client.post("/leaves", json=[{"text": "root"}, {"parent_id": 1}])
+        refused = [
+            client.post("/leaves", json=body),
+            client.post("/leaves", json=[{"text": "b"}, body]),
+            client.patch("/leaves/1", json={"parent_id": 9}),
+            client.put("/leaves/1", json=body),
+        ]
+
+        for response in refused:
+            assert response.status_code == 409
+            assert response.json["errors"] == problem
+
+        removed = client.delete("/leaves/1")
+        assert removed.status_code == 409
+        assert [*removed.json["errors"]] == ["id"]
+        assert len(client.get("/leaves").json) == 2

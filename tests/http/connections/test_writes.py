@@ -260,13 +260,15 @@ def test_a_write_that_the_commit_refuses_is_undone(engine, session):
     DeferredBase.metadata.create_all(engine)
     service = SQLAlchemyService(Page, session=session)
     pages = FlaskRecords(logger=False).add("pages", service)
-    pages.create({"id": 1})
+    pages.create({"before_id": None})
     session.remove()
 
     try:
         for write in (pages.create, partial(pages.patch, 1)):
-            with pytest.raises(Conflict):
+            with pytest.raises(Conflict, match="^'before_id' refers") as caught:
                 write({"before_id": 9})
+
+            assert [*caught.value.errors] == ["before_id"]
 
         assert pages.find() == [{"id": 1, "before_id": None}]
         assert engine.pool.checkedout() == 0
