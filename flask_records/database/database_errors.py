@@ -366,8 +366,12 @@ def _names_in(
         if names:
             return names
 
+    bound = error.params if isinstance(error.params, (tuple, dict)) else ()
+    # A statement has values of its query and of defaults, too, besides the key.
+    is_alone = len(bound) <= 1 + len(fields.identifying)
+
     # Whatever the reason is, it is the only value.
-    if kind in (RULE, MISFIT):
+    if kind is RULE or (kind is MISFIT and is_alone):
         written = {name for body in bodies for name in body}
         return [*written & named] if len(written) == 1 else []
 
