@@ -79,6 +79,25 @@ def test_what_hooks_and_relationships_write_is_asked_too(small_office):
     assert office.stored("tasks")[2]["title"] == "b"
 
 
+@pytest.mark.parametrize(
+    ("method", "data"), [("patch", {"title": "y"}), ("update", {**TASK, "orgId": 1})]
+)
+def test_what_methods_of_the_application_write_is_asked_too(small_office, method, data):
+    office = small_office({"tasks": {"readable": ORG}})
+    target, before = office.records["tasks"].target, office.stored("tasks")
+    own, user = getattr(target, method), office.service("tasks", BOB)
+
+    def move(id, data, params):
+        return own(id, {**data, "orgId": 2}, params)
+
+    setattr(target, method, move)
+
+    with pytest.raises(Forbidden, match=f"You may not {method} it like this"):
+        getattr(user, method)(2, data)
+
+    assert office.stored("tasks") == before
+
+
 def test_hybrids_and_columns_that_change_by_themselves_are_asked(small_office):
     """A patch of another field may change what they are."""
     column = Task.__table__.c.status
