@@ -92,7 +92,8 @@ class Trial:
         while isinstance(impl, TypeDecorator):
             impl = impl.load_dialect_impl(dialect)
 
-        self.stored_class = None if isinstance(impl, sa.JSON) else python_type(impl)
+        self._stores_documents = isinstance(impl, sa.JSON)
+        self.stored_class = None if self._stores_documents else python_type(impl)
         """The class of these values, if they are all of one that is known."""
         self._bind = _processor(type_, "process_bind_param", dialect)
         self._result = _processor(type_, "process_result_value", dialect)
@@ -243,7 +244,11 @@ class Trial:
     def _fits(self, bound: t.Any) -> bool:
         """Return ``True`` if the type below stores a value as it is."""
         class_ = self.stored_class
-        return class_ is None or isinstance(bound, (class_, *STORED.get(class_, ())))
+
+        if class_ is None:
+            return self._stores_documents or not isinstance(bound, (dict, list))
+
+        return isinstance(bound, (class_, *STORED.get(class_, ())))
 
 
 def is_tried(type_: TypeDecorator[t.Any]) -> bool:

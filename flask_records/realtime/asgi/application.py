@@ -9,7 +9,7 @@ import typing as t
 from operator import attrgetter
 from urllib.parse import parse_qs
 
-from ...errors import Forbidden, Unavailable
+from ...errors import Forbidden, MethodNotAllowed, Unavailable
 from ..connections import BURST
 from ..settings import stream_path_of
 from .admission import INVALID_SESSION, Refusal, refuse, respond
@@ -44,6 +44,8 @@ if t.TYPE_CHECKING:
 logger = logging.getLogger(__package__)
 
 NO_SOCKET: t.Final = Refusal(404, "There is no WebSocket at this path.")
+
+NO_VERB: t.Final = "A stream of events is read by GET."
 
 ALONE: t.Final = (
     "There are several workers without RECORDS_REALTIME['message_queue']: clients miss"
@@ -100,7 +102,7 @@ class Application:
                 await refuse(scope, send, NO_SOCKET)
         elif is_ours:
             await self._serve_polling(scope, receive, send)
-        elif path == self._stream_path and scope["method"] in ("GET", "OPTIONS"):
+        elif path == self._stream_path and scope["method"] != "HEAD":
             await self._serve_stream(scope, receive, send)
         else:
             await self._requests(scope, receive, send)
@@ -223,6 +225,10 @@ class Application:
 
         if refusal is None and scope["method"] == "OPTIONS":
             await respond(send, b"OK", headers)
+            return
+
+        if refusal is None and scope["method"] != "GET":
+            await answer(send, MethodNotAllowed(NO_VERB), headers)
             return
 
         slot = refusal or admission.admit(environ)

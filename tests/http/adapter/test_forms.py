@@ -15,6 +15,7 @@ import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import orm
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from flask_records import Converter, FlaskRecords, SQLAlchemyService
@@ -104,6 +105,20 @@ class YesNo(sa.TypeDecorator):
 
     def process_result_value(self, value, dialect):
         return None if value is None else value == "Y"
+
+
+class Address(sa.TypeDecorator):
+    """A text, which PostgreSQL has a type for."""
+
+    impl = sa.String(50)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect):
+        is_own = dialect.name == "postgresql"
+        return postgresql.INET() if is_own else dialect.type_descriptor(self.impl)
+
+    def process_bind_param(self, value, dialect):
+        return value
 
 
 class Celsius:
@@ -439,3 +454,15 @@ def test_items_of_arrays_have_their_form(server_urls):
         assert record["value"] == ["low", "high"]
         assert client.put("/things/1", json=record).json == record
         assert wrong.json["errors"] == {"value": "is none of low, high"}
+
+
+def test_a_type_of_the_database_takes_no_documents(server_urls):
+    with client_of(Address(), server_urls["postgresql"]) as client:
+        record = client.post("/things", json={"value": "10.0.0.1"}).json
+        wrong = [
+            client.patch("/things/1", json={"value": value}).status_code
+            for value in ({"a": 1}, ["10.0.0.1"], "x")
+        ]
+
+        assert record["value"] == "10.0.0.1"
+        assert wrong == [400, 400, 400]

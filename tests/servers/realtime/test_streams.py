@@ -129,6 +129,14 @@ def test_bad_token_is_refused_before_the_stream(records, tmp_path, value):
     assert client.headers["www-authenticate"] == "Bearer"
 
 
+def test_stream_is_read_by_get_alone(records, tmp_path, caplog):
+    with live(records, tmp_path, STREAM) as site:
+        answer = requests.post(f"{site.url}/sse", json={}, timeout=30)
+
+    assert (answer.status_code, answer.json()["name"]) == (405, "MethodNotAllowed")
+    assert not [each for each in caplog.records if "connections" in each.getMessage()]
+
+
 def test_page_of_another_origin_is_refused(records, tmp_path):
     origin = "https://app.test"
 
