@@ -245,7 +245,8 @@ class Trial:
         """Return ``True`` if the type below stores a value as it is."""
         class_ = self.stored_class
 
-        if class_ is None:
+        # What only the database knows is an object for SQLAlchemy.
+        if class_ in (None, object):
             return self._stores_documents or not isinstance(bound, (dict, list))
 
         return isinstance(bound, (class_, *STORED.get(class_, ())))
