@@ -103,7 +103,7 @@ class CursorStatement:
         return rows
 
     def converted(self, rows: Rows) -> Rows:
-        """Return rows with the values that Python has for those of the driver."""
+        """Return rows with the values of the driver as values of Python."""
         if not self._converts:
             return rows
 

@@ -191,8 +191,9 @@ class Server:
                 path = event.service.path
                 logger.exception("'%s %s' could not be sent.", path, event.name)
 
-        self._wait_for_others()
         self._append([b'{"events":[%b]}' % b",".join(part) for part in _parts(texts)])
+        # Its place in the log is free by now: other transactions must not wait, too.
+        self._wait_for_others()
 
     def _wait_for_others(self) -> None:
         """Let the answer to a call wait while many earlier events do: clients that
