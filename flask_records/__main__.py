@@ -21,7 +21,7 @@ QUESTIONS: t.Final[dict[str, tuple[str, t.Any, t.Any]]] = {
     "realtime": ("Events for browsers, in real time", True, bool),
     "accounts": ("Mails about addresses and forgotten passwords", True, bool),
 }
-"""What is asked, the default, and the type, by the names of options."""
+"""The question, the default, and the type of each option."""
 
 
 @click.group()
@@ -72,7 +72,7 @@ def serve(url: str, write: bool, tables: str, token: str | None, port: int) -> N
 def new(name: str, yes: bool, url: str | None, **given: t.Any) -> None:
     """Write a new application into a folder NAME, and ask what it is to have."""
     for option, (question, default, type_) in QUESTIONS.items():
-        # The URL tells the kind of its database.
+        # The URL names the kind of its database.
         is_known = yes or (url is not None and option == "database")
 
         if given[option] is None:

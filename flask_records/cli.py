@@ -82,7 +82,7 @@ class UserCommand(click.Command):
     """A command whose options are the fields of users."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the options of the application, and those of every command."""
+        """Return the options of the application and of every command."""
         app = ctx.ensure_object(ScriptInfo).load_app()
 
         with app.app_context():

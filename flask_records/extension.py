@@ -70,7 +70,7 @@ class FlaskRecords(CallSignals):
     :param url_prefix: The beginning of all URLs, such as ``/api``. None by default.
         Sockets name services without it.
     :param readable: The rule for the records of all services over models that have no
-        ``readable`` of their own, such as those of a tenant: a query with
+        ``readable`` of their own, such as a tenant's: a query with
         :class:`.FromUser`, a function of the user, or ``False`` to close them. Records
         that clients create there have to meet it, too. Everything by default.
     :param allow: Rules by method for all services over models that have none of their
@@ -107,7 +107,7 @@ class FlaskRecords(CallSignals):
         self.transports = Transports()
         """The transports of events to clients. Another one is appended."""
         self.errors = ErrorHandler(html, logger, verbose, app_errors)
-        """Turns errors into responses, and logs those of the server."""
+        """Turns errors into responses, and logs errors of the server."""
         self._formatter = formatter
         self._query_parser = query_parser
         self._body_parsers = body_parsers
@@ -172,8 +172,8 @@ class FlaskRecords(CallSignals):
             for ``update`` or ``patch``.
         :param methods: The methods that can be called, for example ``["find", "get"]``
             for a service to read only. Custom methods of the object are named here.
-            Those of the six that the object has by default.
-        :param events: The names of custom events. Those of the object by default.
+            By default, the ones of the six that the object has.
+        :param events: The names of custom events. The object's events by default.
         :param formatter: Makes the responses of this service.
         :param query_parser: Parses the query strings of this service.
         :param body_parsers: Parsers of the bodies of this service, by media type.
@@ -188,7 +188,7 @@ class FlaskRecords(CallSignals):
         :param name: The name of its records in documents and types, such as
             ``Message``. Made of the path by default.
         :raises ValueError: The path is empty, there is a service at it, or ``name`` is
-            no name of a type, or that of another service.
+            not the name of a type, or another service's.
         :raises TypeError: The object has none of the six methods, an option that takes
             several names is text, or ``readable`` is not a rule.
         :raises RuntimeError: The service is not public, and nothing issues tokens in an
@@ -268,7 +268,7 @@ class FlaskRecords(CallSignals):
         """Return an authentication service.
 
         :param path: Its path. The first that was added by default.
-        :raises RuntimeError: There is none.
+        :raises RuntimeError: No such service exists.
         """
         authentication = find_authentication(self.authentications, path)
 

@@ -1,7 +1,7 @@
 """Problems of fields: the values of ``errors``, each with a code that never changes.
 
-A problem is a phrase that follows the name of a field. This module makes all those of
-Flask-Records.
+A problem is a phrase that follows the name of a field. This module makes all
+problems of Flask-Records.
 """
 
 from __future__ import annotations
@@ -172,9 +172,9 @@ def out_of_range(minimum: int, maximum: int) -> Problem:
 
 
 def no_choice(choices: Iterable[str]) -> Problem:
-    """Return the problem of a value that is none of some."""
+    """Return the problem of a value outside of a list."""
     listed = list(choices)
-    return Problem(f"is none of {', '.join(listed)}", "choice", choices=listed)
+    return Problem(f"is not one of {', '.join(listed)}", "choice", choices=listed)
 
 
 def not_for(operator: str) -> Problem:

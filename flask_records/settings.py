@@ -91,7 +91,7 @@ def _wrong(place: str, requirement: str, value: t.Any, is_secret: bool) -> Runti
 
 
 def names_of(option: str, value: t.Any) -> tuple[str, ...]:
-    """Return the names that an option lists, those of a set in alphabetical order.
+    """Return the names that an option lists, a set in alphabetical order.
 
     :param option: The name of the option, for the error.
     :raises TypeError: The value is not a list of names.

@@ -34,7 +34,7 @@ class OrderedSet(dict[t.Any, None]):
 
 class OrderedSignal(Signal):
     """A signal whose receivers are called in the order in which they were connected,
-    those of all senders first, and are kept alive.
+    receivers for all senders first, and are kept alive.
 
     The sender is a name: of a method, or of an event.
 

@@ -18,7 +18,7 @@ PLAIN_TYPES: t.Final = frozenset(
     {str, int, float, bool, type(None), bytes, Decimal, uuid.UUID}
     | {dt.datetime, dt.date, dt.time, dt.timedelta}
 )
-"""The usual types of values that are no records."""
+"""The usual types of values other than records."""
 
 Record: t.TypeAlias = dict[str, t.Any]
 """One item of a service: its fields by name."""

@@ -40,7 +40,7 @@ if t.TYPE_CHECKING:
 NOTHING: t.Final[frozenset[str]] = frozenset()
 
 KEEP: t.Final = object()
-"""The default of a field that only the database can tell."""
+"""The default of a field that only the database knows."""
 
 
 class SQLDefault(t.NamedTuple):
@@ -89,7 +89,7 @@ class Bodies:
         writable = fields.writable.items()
         self._casts = {name: field.stored for name, field in writable} | lists
         self._type_checks = {n: _type_check(field) for n, field in writable} | lists
-        # The address tells the identifier. The parts of an identifier are fields that a
+        # The address has the identifier. The parts of an identifier are fields that a
         # client writes in create.
         is_composite = fields.composite is not None
         self._ignored = NOTHING if is_composite else fields.fixed
@@ -106,8 +106,8 @@ class Bodies:
         """Return the values of new records.
 
         :param data: The body of one, or a list of bodies.
-        :raises BadRequest: Any of the bodies is wrong. The problems are told together,
-            and the bodies after the first :data:`.MAX_ERRORS` are not looked at.
+        :raises BadRequest: Any of the bodies is wrong. The problems are listed
+            together. Bodies after the first :data:`.MAX_ERRORS` are not looked at.
         """
         is_list = isinstance(data, list)
         records: list[Record] = []
@@ -388,7 +388,7 @@ def _keys_of(fields: Fields, relationship: Relationship) -> tuple[str, t.Any] | 
 
 
 def has_constructor(fields: Fields) -> bool:
-    """Return ``True`` if a model has, or inherits, another constructor than that of
+    """Return ``True`` if a model has, or inherits, another constructor than the one of
     SQLAlchemy.
     """
     managers = [each.class_manager for each in fields.mapper.iterate_to_root()]

@@ -35,7 +35,7 @@ class CallPaths:
     :param params: The params of the caller.
     :param beside: The model at the beginning, and the query of the records of it to
         which the paths may lead back. All by default.
-    :param origin: The fields at the beginning of the path. Those of this model by
+    :param origin: The fields at the beginning of the path. This model's by
         default, but for clients.
     :param lists: The relationships to lists that the query has followed, with which
         this model adds to them. None by default.
@@ -133,7 +133,7 @@ class CallPaths:
 
 def sees_keys(relationship: Relationship, here: Scope, there: Scope) -> bool:
     """Return ``True`` if a caller sees the keys by which records belong together, which
-    a condition would tell.
+    a condition would reveal.
     """
     own, others = key_names(relationship)
     return own <= here.plain and others <= there.plain

@@ -68,7 +68,7 @@ class Write(t.NamedTuple):
     """The call."""
 
     bodies: Sequence[Record] = ()
-    """The values: those of each new record, or those of all that are patched."""
+    """The values of each new record, or of all that are patched."""
 
     id: Id = None
     """The identifier. ``None`` for new records, and for all that meet the query."""

@@ -304,7 +304,7 @@ class Model:
         """Return the conditions of fields, by their names.
 
         :param queries: The queries of the application by the names of the fields.
-        :param paths: The paths that they follow. Those of all records by default.
+        :param paths: The paths that they follow. The model's paths by default.
         :raises RuntimeError: A query does not fit the fields.
         """
         return {name: self._rule(query, paths) for name, query in queries.items()}

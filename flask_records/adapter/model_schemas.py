@@ -283,7 +283,7 @@ class ModelSchemas:
     def _compared(self, field: Field) -> Schema:
         """Return the schema of a field in a query: a value, or operators."""
         value = self._value(field, is_nullable=False)
-        # A query string has no null, but texts that mean it where they are no values.
+        # A query string has no null, but texts that mean it where they are not values.
         or_null = self._value(field, is_nullable="null" in field.conversion.null_texts)
         allowed = {
             name: READ_BY.get(operator.read, lambda value: {})(
@@ -305,7 +305,7 @@ class ModelSchemas:
         return schema if field.name in self._fields.columns else _unbounded(schema)
 
     def _value(self, field: Field, *, is_nullable: bool = True) -> Schema:
-        """Return the schema of a field as its type tells it."""
+        """Return the schema of a field by its type."""
         schema = field.conversion.schema
         may_be_null = is_nullable and field.is_nullable
         may_be_null = may_be_null and field not in self._fields.identifying

@@ -122,7 +122,7 @@ def check_forms(model: ServedModel, app: Flask) -> None:
 
 
 def check_secrets(model: ServedModel, app: Flask, methods: Collection[str]) -> None:
-    """Log a warning for fields that clients may read whose names are like those of
+    """Log a warning for fields that clients may read whose names are like names of
     secrets, unless ``fields`` or a rule names them.
     """
     if model.options.listed is not None or not any(name in methods for name in READS):

@@ -141,7 +141,7 @@ class Link:
         self.is_shown = self._remote_name in self.visible
         """``True`` if the caller sees the key of the other end in all records."""
 
-        # Without related records to find, a refusal later on would tell that.
+        # Without related records to find, a later refusal would reveal that.
         if params.provider is not None:
             service.params_of_find(replace(params, query={}))
 
@@ -225,7 +225,7 @@ class Link:
     def _sort(self) -> Record:
         """The order of the relationship, by fields that the caller sees."""
         relationship, scope = self._relationship, self._scope
-        # The order over a table between the two is that of its pairs.
+        # A table between the two orders its pairs.
         is_own = relationship.secondary is None
         order: t.Any = relationship.order_by if is_own else ()
         mapper, sort = relationship.mapper, {}
@@ -245,7 +245,7 @@ class Link:
 
     def _is_seen(self, column: t.Any) -> bool:
         """Return ``True`` for a column of the table between the two, or of a field that
-        the caller sees. The order of another one would tell its values.
+        the caller sees. The order of another one would reveal its values.
         """
         relationship = t.cast("t.Any", self._relationship)
         mapper = relationship.mapper

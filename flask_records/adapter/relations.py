@@ -69,7 +69,7 @@ class Lookup:
         self._changed: list[Record] = []
         self._conditions: list[Record] = []
 
-        # Others would learn from the answer whether there are records.
+        # A client would learn from the answer whether there are records.
         if self._params.provider is not None:
             service.params_of_find(replace(self._params, query={}))
 

@@ -144,7 +144,7 @@ class ResolvedCall(t.NamedTuple):
 
     def _show(self, record: Record, name: str, as_shown: Cast) -> None:
         """Put the form of a value into a record, or take a value out that can't be
-        read: it is no reason to refuse all others.
+        read: all others are answered.
         """
         try:
             record[name] = as_shown(record[name])
@@ -169,7 +169,7 @@ class ResolvedCall(t.NamedTuple):
     def _private(self, records: list[Record], rows: Rows, start: int) -> list[Record]:
         """Return records that know the fields that the caller may not see.
 
-        :param start: The number of columns before those of the conditions.
+        :param start: The number of columns before the conditions'.
         """
         service = self.params._state.service
         hidden = self.model.clients.names - self.scope.names
@@ -201,7 +201,7 @@ def chunks(keys: Collection[K]) -> Iterator[Sequence[K]]:
 
 
 def identifier(fields: Fields, id: Id) -> tuple[t.Any, ...]:
-    """Return the values of an identifier: one, or those of its parts.
+    """Return the values of an identifier: one, or one for each part.
 
     :raises NotFound: The field can't have this value, so that there is no such record.
     """

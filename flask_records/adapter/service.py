@@ -84,7 +84,7 @@ class SQLAlchemyService(Capabilities):
     :param events: The names of the custom events of the service.
     :param paginate: ``default`` and ``max``, the sizes of a page, and ``total``, which
         is ``False`` for pages that are not counted. No pages by default.
-    :param whitelist: The names that queries may use besides those of every service,
+    :param whitelist: The names that queries may use besides the ones of every service,
         such as ``$regex`` or ``$populate``. See section 2.4 of the specification.
     :param multi: Allow create, patch and remove of many records, or those named. None
         by default. A client names at most ``RECORDS_BOUNDS["multi"]`` in one call.
@@ -406,7 +406,7 @@ class SQLAlchemyService(Capabilities):
         # One connection for both, given back before other services are called.
         with reading:
             rows = [] if limit == 0 else call.read_page(reading, limit)
-            # A page that is not full tells the total, unless it is empty after a skip.
+            # A page that is not full gives the total, unless it is empty after a skip.
             is_last = limit is None or (len(rows) < limit and (rows or not skip))
             has_total = pagination.total or limit == 0
             total = skip + len(rows) if has_total else None

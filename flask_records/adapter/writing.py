@@ -88,7 +88,7 @@ def stored_values(
 
 def _limit_of(call: ResolvedCall) -> int | None:
     """Return the number of records of a write to many that are read. One more than a
-    client may write tells that there are too many.
+    client may write says that there are too many.
     """
     bound = max_records(call.params)
     limits = [call.query.limit, None if bound is None else bound + 1]
@@ -322,7 +322,7 @@ class UnitOfWork:
 
     def _flush(self, write: Write, written: Iterable[tuple[t.Any, Record]]) -> None:
         """Write instances, and then what the code of their model must not see: defaults
-        of the database, and null where SQLAlchemy stores that of JSON.
+        of the database, and null where SQLAlchemy stores JSON's null.
 
         :param written: The instances, each with the values that it was given.
         """
@@ -386,7 +386,7 @@ def _read(
 ) -> Rows:
     """Return the rows of instances, in their order.
 
-    :param selection: The columns. Those of the call by default.
+    :param selection: The columns. The call's columns by default.
     :raises BadRequest: The database does not keep the key of a record.
     """
     model, selection = write.call.model, selection or write.call.selection

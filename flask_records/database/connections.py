@@ -56,7 +56,7 @@ _writes: WeakKeyDictionary[sa.engine.Transaction, int] = WeakKeyDictionary()
 
 def count_writes() -> None:
     """Count from now on the statements that write, on all engines."""
-    # The events of dialects. Those of engines would slow all statements down.
+    # Events of dialects: events of engines would slow all statements down.
     for name in ("do_execute", "do_executemany"):
         if not sa.event.contains(sa.Engine, name, _count):
             sa.event.listen(sa.Engine, name, _count)
@@ -267,7 +267,7 @@ def _is_in_transaction(connection: sa.Connection) -> bool:
 
 
 def _state(driver: t.Any) -> int | None:
-    """Return the state of PostgreSQL's transaction, if the driver tells it."""
+    """Return the state of PostgreSQL's transaction, if the driver knows it."""
     info = getattr(driver, "info", None)
     return getattr(info, "transaction_status", None)
 

@@ -165,7 +165,7 @@ SQLITE_NAMES: t.Final = re.compile(r"\w[\w ]+: (?:index '(.*)'|(.*))\Z", re.DOTA
 
 # A generator would make each call of a service some microseconds slower.
 class translated:
-    """Raises errors that a client can see instead of those of the database, as a
+    """Raises errors that a client can see instead of the database's errors, as a
     context manager. Errors that no client can fix are raised as they are.
 
     :param scope: The scope of the caller, whose fields an error may name.
@@ -225,7 +225,7 @@ def _translation(
 ) -> Exception | None:
     fields = None if scope is None else scope.fields
 
-    # SQLAlchemy tells many new records apart by their keys.
+    # SQLAlchemy matches many new records to their rows by their keys.
     if type(error) is sa.exc.InvalidRequestError and fields and bodies:
         has_key = any(not fields.fixed.isdisjoint(body) for body in bodies)
         return not_kept(fields) if has_key else None
@@ -288,11 +288,11 @@ def _kind_of_code(error: sa.exc.DBAPIError) -> ErrorKind | None:
     if not isinstance(code, str):
         return None if code is None else CODES.get(code)
 
-    # An error of a statement has a place, that of a value or of a trigger has none.
+    # Only an error of a statement has a place, not of a value or a trigger.
     if code in INNER and driver.diag.statement_position is None:
         return INNER[code]
 
-    # SQLite's code of RESTRICT is that of a trigger.
+    # SQLite has one code for RESTRICT and triggers.
     if code == "SQLITE_CONSTRAINT_TRIGGER" and str(driver).startswith("FOREIGN KEY"):
         return REFERENCE
 
@@ -423,7 +423,7 @@ def _texts_of(error: sa.exc.StatementError, kind: ErrorKind) -> list[str]:
 
     if isinstance(_code_of(error), int):
         match = MYSQL_NAMES[kind].search(message) if kind in MYSQL_NAMES else None
-        # The name of the table may stand before that of an index.
+        # The name of the table may stand before the name of an index.
         return [match[1].rpartition(".")[2]] if match else []
 
     if (details := getattr(driver, "diag", None)) is not None:

@@ -4,7 +4,7 @@
 fifth of the time of a get. The text of a cached plan, the order of its parameters and
 the functions that convert values are the same each time, and are kept here as
 SQLAlchemy has compiled them. SQLAlchemy executes a plan itself where somebody could
-tell the difference:
+notice the difference:
 
 - somebody listens to the engine (record queries, OpenTelemetry), or it logs statements;
 - the connection has execution options, such as a map of schemas;
@@ -207,7 +207,7 @@ def run(
         t.cast("t.Any", cursor).close()
         raise
     except Exception as error:
-        # It raises SQLAlchemy's error, and ends a connection that is lost.
+        # This raises SQLAlchemy's error, and ends a connection that is lost.
         connection = t.cast("t.Any", connect())
         connection._handle_dbapi_exception(
             error, statement.text, plan.parameters, cursor, None

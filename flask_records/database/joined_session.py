@@ -284,7 +284,7 @@ def _has_work(session: orm.Session) -> bool:
     savepoint or in the block of 'with session.begin():'.
     """
     root = session.get_transaction()
-    # In a part, nobody can tell if the application wrote before the whole began.
+    # In a part, nobody can know if the application wrote before the whole began.
     return Transaction.current().is_outermost and (
         _has_instances(session)
         or session.in_nested_transaction()
@@ -343,7 +343,7 @@ def _after_commit(session: orm.Session) -> None:
 
 def _after_end(session: t.Any, transaction: orm.SessionTransaction) -> None:
     followers = session.info[FOLLOWERS]
-    # The functions that are left are those of a transaction that was rolled back.
+    # The functions that are left belong to a transaction that was rolled back.
     followers.pop(transaction, None)
 
     if transaction.parent is not None:

@@ -66,7 +66,7 @@ def join(source: t.Any) -> JoinedSession:
     if not isinstance(source, (orm.scoped_session, orm.sessionmaker)):
         source = source if isinstance(source, orm.Session) else source()
 
-        # The session may have joined as that of a scoped_session.
+        # The session may have joined through its scoped_session.
         for joined in transaction.sessions:
             if joined.is_of(source):
                 return joined

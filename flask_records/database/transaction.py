@@ -95,7 +95,7 @@ class Transaction:
     def current(cls) -> Transaction:
         """Return the innermost transaction.
 
-        :raises RuntimeError: There is none.
+        :raises RuntimeError: No transaction is open.
         """
         transaction = _current.get()
 

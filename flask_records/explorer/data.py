@@ -122,7 +122,7 @@ def _columns(service: ServiceDescription) -> dict[str, list[t.Any]]:
 
 
 def entrance() -> Record:
-    """Return what a caller needs to log in, which the application tells anybody."""
+    """Return what a caller needs to log in, which the application shows to anybody."""
     root = f"{request.script_root}{current_routes().mount.url_prefix}"
     server = current_app.extensions.get(REALTIME)
     path = server and f"{request.script_root}{server.settings.url_path.rstrip('/')}"

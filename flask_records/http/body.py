@@ -81,7 +81,7 @@ class BoundedParser(ABC):
     """
 
     max_size: int | None = None
-    """The maximum size of a body in bytes, in place of that of the application, which
+    """The maximum size of a body in bytes, in place of the application's, which
     is 1 MiB by default.
     """
 
@@ -110,7 +110,7 @@ class MultipartParser(BoundedParser):
             body_parsers={"multipart/form-data": MultipartParser(10 * 1024 * 1024)},
         )
 
-    ``max_size`` is the maximum size of the whole form in bytes, that of the application
+    ``max_size`` is the maximum size of the whole form in bytes, the application's
     by default.
 
     :raises ValueError: The size is not a positive integer.
@@ -147,7 +147,7 @@ class StreamParser(BoundedParser):
             body_parsers={"text/csv": StreamParser(100 * 1024 * 1024)},
         )
 
-    ``max_size`` is the maximum size of a body in bytes, that of the application by
+    ``max_size`` is the maximum size of a body in bytes, the application's by
     default. To read more raises a 413, and what is cut off a 400.
 
     :raises ValueError: The size is not a positive integer.
@@ -159,7 +159,7 @@ class StreamParser(BoundedParser):
 
 
 class _Body(io.RawIOBase):
-    """A body that tells of its connection as errors of clients do."""
+    """A body whose broken connection is an error of the client."""
 
     def __init__(self, stream: t.IO[bytes], length: int | None) -> None:
         self._stream = stream
@@ -196,7 +196,7 @@ def read_body(
 
     :raises BadRequest: There is no body, no parser supports its type, it can't be read,
         or the data is neither an object nor an array.
-    :raises LengthRequired: It does not tell its length, nor show its end.
+    :raises LengthRequired: It has neither a length nor an end.
     :raises RequestEntityTooLarge: The body is larger than allowed.
     """
     parser = parser_of(request, parsers)
@@ -267,7 +267,7 @@ def max_size(request: Request, parser: BodyParser | None) -> int:
 def _load(request: Request, limit: int) -> None:
     """Read the whole body, and keep it for parsers.
 
-    :raises BadRequest: There is none, it is truncated, or the connection is broken.
+    :raises BadRequest: It is missing or truncated, or the connection is broken.
     :raises RequestEntityTooLarge: It is larger than allowed.
     """
     body = _read(request.get_data)

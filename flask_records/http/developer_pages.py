@@ -91,7 +91,7 @@ class PageSettings:
         """Refuse data to a caller who may not see it.
 
         :param params: The params of the caller, with its login.
-        :raises NotAuthenticated: A login is needed, and there is none.
+        :raises NotAuthenticated: A login is needed.
         :raises Forbidden: ``allow`` refuses the user.
         """
         if self.needs_login and not params.authenticated:

@@ -88,8 +88,8 @@ class Outages:
 
 
 class ErrorHandler:
-    """Turns errors into responses, and logs those of the server. See section 7 of the
-    specification. Its options are those of :class:`.FlaskRecords`.
+    """Turns errors into responses, and logs errors of the server. See section 7 of the
+    specification. :class:`.FlaskRecords` has the same options.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class ErrorHandler:
         if isinstance(visible, Unavailable):
             if self._outages.is_due(visible.message):
                 cause = line_of(visible.__cause__)
-                # A call that others have hindered is no fault of the server.
+                # A call that others have hindered is not a fault of the server.
                 level = "warning" if visible.message == BUSY.text else "error"
                 text = f"{failure} %s%s"
                 self._log(visible, text, *args, visible.message, cause, level=level)

@@ -103,7 +103,7 @@ def format_pieces(
 
 class CompleteResponse(Response):
     """A response whose headers need no completion by Werkzeug, which takes 3 µs of the
-    250 of a get, if they tell its length and no URL.
+    250 of a get, if they have its length and no URL.
     """
 
     def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:

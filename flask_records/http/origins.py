@@ -109,4 +109,4 @@ def _parsed(value: t.Any, place: str) -> str:
 
 
 PATHLESS: t.Final = (("", "", ""), ("/", "", ""))
-"""Path, query and fragment of an address that is an origin. A slash is no path."""
+"""Path, query and fragment of an address that is an origin. A slash is not a path."""

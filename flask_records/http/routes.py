@@ -55,7 +55,7 @@ class Mount:
     def of(cls, state: BlueprintSetupState, url_prefix: str) -> Mount:
         """Return the place in a blueprint that is being registered.
 
-        :param url_prefix: The prefix after that of the blueprint.
+        :param url_prefix: The prefix after the blueprint's.
         """
         prefix = join_prefixes(state.url_prefix, url_prefix)
         name = f"{state.name_prefix}.{state.name}".lstrip(".")
@@ -70,7 +70,7 @@ class Routes:
     def __init__(self, app: Flask, mount: Mount) -> None:
         self.mount = mount
         """The place of the services."""
-        # What has a blueprint, and a sentence that tells how to move it.
+        # The owner of a path, and a sentence that says how to move it.
         self._owners: dict[str, tuple[str, str]] = {}
         self._endpoints: dict[str, str] = {}
         self._names = Map(converters=app.url_map.converters)

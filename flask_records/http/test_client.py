@@ -36,7 +36,7 @@ class TestClient:
     __test__ = False
 
     def __init__(self, app: Flask, token: str | None) -> None:
-        # Logins are those of tokens, not of cookies.
+        # Logins are made by tokens, not by cookies.
         self.http = app.test_client(use_cookies=False)
         """Flask's test client, which sends the token."""
         self.http.environ_base["HTTP_ACCEPT"] = "application/json"

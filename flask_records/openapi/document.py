@@ -29,7 +29,7 @@ REALTIME: t.Final = "records_realtime"
 """The key of ``app.extensions`` with the connections that get events."""
 
 SCHEMES: t.Final[Mapping[str, str]] = {"jwt": "token"}
-"""The names of schemes that are not those of their strategies."""
+"""The names of schemes that differ from their strategies."""
 
 UNKNOWN: t.Final[Schema] = {"type": "apiKey", "in": "header", "name": "Authorization"}
 """The scheme of a strategy that has none of its own."""

@@ -121,7 +121,7 @@ class Operations:
             yield f"{name}{PAGE}", self._service.page_with(self._shown(schemas.item))
 
     def _body_schemas(self, name: str, body: Schema) -> Iterator[tuple[str, Schema]]:
-        """Yield the schema of a body, and those of its kinds that have titles."""
+        """Yield the schema of a body, and of each of its kinds that has a title."""
         kinds = body.get("anyOf", [])
 
         if not kinds or not all("title" in kind for kind in kinds):
@@ -319,7 +319,7 @@ def _in_path(name: str, schema: Schema) -> dict[str, t.Any]:
 def _flat(name: str, schema: Schema) -> Iterator[tuple[str, Schema]]:
     """Yield the parameters of a part of a query with their schemas: its values, and
     each of its operators in brackets, but for paths to other records. Lists of queries
-    can't be told.
+    can't be known.
     """
     if "properties" in schema.get("items", {}):
         return

@@ -57,7 +57,7 @@ class ReferenceSettings(PageSettings):
     """``True`` to name the media types of bodies beside JSON, too."""
 
     events: bool = False
-    """``True`` to tell of events as webhooks, too."""
+    """``True`` to describe events as webhooks, too."""
 
     CHECKS = {
         **PageSettings.CHECKS,

@@ -43,7 +43,7 @@ CLIENT_NAMES: t.Final = [
     *re.findall(r"^(?:export )?(?:interface|type) (\w+)", LOGINS, re.MULTILINE),
     "Promise",
 ]
-"""The names of types that a module has or uses besides those of its services."""
+"""The names of types that a module has or uses besides its services' types."""
 
 OWN_METHODS: t.Final = frozenset(
     "addListener emit eventNames getMaxListeners listenerCount listeners off on once"
@@ -148,7 +148,7 @@ class _Types:
         events |= {each: "any" for each in service.event_names if each not in events}
         yield interface(f"{name}Events", starmap(member, events.items()))
         calls = [each for each in service.calls if each.method not in OWN_METHODS]
-        # The first signature that fits is that of a call.
+        # TypeScript takes the first signature that fits a call.
         methods = [*self._groups(), *[self._method(each, named) for each in calls]]
         yield interface(f"{name}Service extends ServiceEvents<{name}Events>", methods)
 

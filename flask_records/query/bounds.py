@@ -111,7 +111,7 @@ class Bounds:
                 items += len(part)
                 conditions += len(nested) or 1
             else:
-                # What is nested below a name is counted instead of it.
+                # Conditions below a name are counted instead of the name.
                 conditions += len(part) - len(nested)
                 scans += len(SCANS.intersection(part))
                 paths += sum([name.count(".") for name in part if name[:1] != "$"])
@@ -208,7 +208,7 @@ def shortened(text: str) -> str:
 
 
 def refused(name: str, problem: Problem) -> BadRequest:
-    """Return the error for a name in a call, such as that of a field.
+    """Return the error for a name in a call, such as a field.
 
     :param name: The name, of any length.
     """
@@ -219,7 +219,7 @@ def refused(name: str, problem: Problem) -> BadRequest:
 def refuse(problems: Mapping[str, Problem], part: str = "data") -> None:
     """Refuse a body, or another part of a call.
 
-    :param problems: All problems by name. Nothing happens if there are none.
+    :param problems: All problems by name. Nothing happens without any.
     :param part: The name of the part.
     :raises BadRequest: There is a problem.
     """

@@ -297,7 +297,7 @@ def is_deeper(value: t.Any, levels: int) -> bool:
 
 
 def of_json_text(value: str) -> t.Any:
-    """Return the value of JSON text, or the text if it is none."""
+    """Return the value of JSON text, or the text if it isn't JSON."""
     try:
         return json.loads(value)
     except (ValueError, RecursionError):

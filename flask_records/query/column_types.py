@@ -50,7 +50,7 @@ a type that has no form on the wire: the application has to give it a converter.
 
 TypeKey: t.TypeAlias = type[t.Any] | str
 """A column type. One of a dialect is named, since the import of a dialect takes as long
-as that of all our modules of queries.
+as all our modules of queries do.
 """
 
 
@@ -453,7 +453,7 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
     "mysql.MEDIUMBLOB": _binaries,
     "mysql.LONGBLOB": _binaries,
 }
-"""The rows of all types. A type that is not here has that of its nearest base."""
+"""The rows of all types. A type that is not here has the row of its nearest base."""
 
 OF_MARIADB: t.Final[Mapping[TypeKey, Row]] = {
     sa.Numeric: _numerics_of_mariadb,

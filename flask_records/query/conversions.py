@@ -186,7 +186,7 @@ class Converter:
     read: t.Callable[[t.Any], t.Any] | None = None
     """Returns the value for the column of a JSON value, or of text in a query. It also
     gets what hooks and calls in Python give. The text of a :exc:`ValueError` is that of
-    a 400. By default, values are read as those of the type are.
+    a 400. By default, values are read like any value of the type.
     """
 
     show: t.Callable[[t.Any], t.Any] = str
@@ -248,7 +248,7 @@ def converted(conversion: Conversion, converter: Converter) -> Conversion:
         try:
             return read_own(value)
         except (ValueError, TypeError, ArithmeticError, LookupError) as error:
-            # Other errors may tell of the code of the application.
+            # Other errors may reveal the code of the application.
             is_meant = type(error) is ValueError and error.args
             problem = Problem.of(error) if is_meant else Problem("is not valid")
             raise ValueError(problem) from error

@@ -276,7 +276,7 @@ def values_of(mapper: orm.Mapper[t.Any]) -> Sequence[str]:
         for key, descriptor in mapper.all_orm_descriptors.items()
         if descriptor.extension_type is HybridExtensionType.HYBRID_PROPERTY
     ]
-    # The class of a union has no attribute for the column that tells its tables apart.
+    # The class of a union has no attribute for the column that names the table.
     names = [
         name for name in mapper.column_attrs.keys() if hasattr(mapper.class_, name)
     ]
@@ -337,7 +337,7 @@ def _hybrid(mapper: orm.Mapper[t.Any], name: str) -> t.Any:
     """
     try:
         expression = getattr(mapper.class_, name)
-        # Both fail if it is none.
+        # Both fail if it is not a mapped attribute.
         _ = sa.label(name, expression), expression.type
     except Exception as error:
         names = {"model": mapper.class_.__name__, "name": name}
@@ -394,10 +394,10 @@ def _has_default(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
     return (
         column.default is not None
         or column.server_default is not None
-        # MariaDB may count up a column that is no primary key.
+        # MariaDB may count up a column outside the primary key.
         or column.autoincrement is True
         or _is_counted(column)
-        # The key of a table of joined inheritance is that of the table it extends.
+        # A table of joined inheritance has the key of the table it extends.
         or (column.primary_key and bool(mapper.inherits and column.foreign_keys))
     )
 

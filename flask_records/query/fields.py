@@ -98,7 +98,7 @@ class Fields:
         mapped = list(fields_of(self.mapper, options, dialect))
         self.stored: Mapping[str, Field] = {field.name: field for field in mapped}
         """The fields by name, but for an identifier that is made of several."""
-        # Another name is more likely to be that of a field, misspelt.
+        # Another name is more likely a misspelt field.
         is_named = id not in self.stored and (id == COMPOSITE or id[0] == "_")
         is_composite = len(keys) > 1 and is_named
         self.composite = self._composite(id, keys) if is_composite else None

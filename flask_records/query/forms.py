@@ -182,7 +182,7 @@ class Trial:
         return read
 
     def _comes_back(self, form: t.Any, value: t.Any) -> bool:
-        """Return ``True`` if a form of a type that no sample has told about is read as
+        """Return ``True`` if a form of a type without a sample is read as
         its value, or not at all.
         """
         if is_plain(form) and not self._is_sure:
@@ -259,7 +259,7 @@ def is_tried(type_: TypeDecorator[t.Any]) -> bool:
     return (
         any(_has_own(type_, name) for name in in_python)
         and not any(_has_own(type_, name) for name in in_sql)
-        # Its values are members, and texts in the database.
+        # Values of an enum are members, and texts in the database.
         and not isinstance(type_.impl_instance, sa.Enum)
     )
 

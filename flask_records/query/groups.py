@@ -127,7 +127,7 @@ class GroupColumn(t.NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name in an order: that of a field, or such as ``$sum.cost``."""
+        """The name in an order: a field, or such as ``$sum.cost``."""
         name = self.field.name
         return name if self.aggregate is None else f"{self.aggregate}.{name}"
 
@@ -174,7 +174,7 @@ class Groups(t.NamedTuple):
         if column.path is None and not column.is_period:
             return column.column
 
-        # It is long, or has parameters, which PostgreSQL takes for others.
+        # An expression is long, or has parameters, which PostgreSQL takes for others.
         return sa.literal_column(self.label(column))
 
     @property
@@ -286,7 +286,7 @@ def _keys(query: Mapping[str, t.Any]) -> list[tuple[str, Function]]:
 def _sort(
     value: t.Any, columns: Sequence[GroupColumn]
 ) -> tuple[tuple[GroupColumn, bool], ...]:
-    """Return the order of a query, and then that of the keys."""
+    """Return the order of a query, and then of the keys."""
     if not isinstance(value, Mapping):
         raise refused(SORT, problems.NO_ORDER)
 

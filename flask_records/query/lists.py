@@ -1,4 +1,4 @@
-"""Lists in a column, arrays and those of JSON: the condition that one has an item."""
+"""Lists in a column, as arrays or as JSON: the condition that one has an item."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Matching:
 
     def test(self, query: Record) -> Test:
         """Return a function that returns ``True`` if a record meets a query, or
-        ``None`` if only the database can tell: a field is not in the record or has a
+        ``None`` if only the database knows: a field is not in the record or has a
         type of its own, or an operator is not a built-in one.
 
         :raises BadRequest: The query is not understood.

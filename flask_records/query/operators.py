@@ -203,7 +203,7 @@ def opposite(result: bool | None) -> bool | None:
 
 
 def _ordered(compare: Callable[[t.Any, t.Any], t.Any]) -> Operator:
-    """Return the operator of less, greater or the like, by that of Python."""
+    """Return the operator of less, greater or the like, by Python's function."""
 
     # Null is neither less nor greater than anything.
     def in_sql(column: Column, value: t.Any) -> Expression:
@@ -295,7 +295,7 @@ OF_SHORT_TIMES: t.Final = {
 }
 """The operators that find a time of SQLite in each form: SQL such as ``now()`` stores
 fewer digits than SQLAlchemy does, and SQLite compares the texts. Indexes serve them,
-but for those of lists.
+except operators of lists.
 """
 
 ON_WHITELIST: dict[str, Operator] = {
@@ -350,7 +350,7 @@ GROUPS: dict[str, Join] = {
 class Syntax:
     """The names that queries of a service may use.
 
-    :param whitelist: The names besides those of every service.
+    :param whitelist: The names besides the ones that every service has.
     :param own: The operators of the application.
     :raises TypeError: The operators are not a mapping.
     :raises ValueError: The whitelist has an unknown name.

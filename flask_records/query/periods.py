@@ -67,7 +67,7 @@ class Functions(t.NamedTuple):
 
 
 UNITS: t.Final = ("hour", "day", "week", "month", "quarter", "year")
-"""The periods. Weeks are those of ISO 8601."""
+"""The periods. Weeks are as in ISO 8601."""
 
 DATABASES: t.Final[Mapping[str, Functions]] = {
     "sqlite": Functions(
@@ -132,7 +132,7 @@ def is_zone(name: t.Any) -> bool:
     """Return ``True`` for the name of a time zone."""
     try:
         return isinstance(name, str) and bool(ZoneInfo(name))
-    # A folder of zones is no zone.
+    # A folder of zones is not a zone.
     except (KeyError, OSError, ValueError):
         return False
 

@@ -61,7 +61,7 @@ class PlanCache:
         query: ResolvedQuery | None = None,
         selection: Selection | None = None,
     ) -> Plan:
-        """Return a plan, the statement of which is built if there is none.
+        """Return a plan. Its statement is built once.
 
         :param key: The key of the statement without the conditions of the query and
             the columns.

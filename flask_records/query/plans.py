@@ -245,7 +245,7 @@ class Plans:
 
     def keyed(self, selection: Selection, keys: Sequence[t.Any]) -> Plan:
         """Return the plan that reads records that a call has locked, as they are now.
-        The last columns are those of the primary key.
+        The last columns are the primary key.
 
         :param keys: The primary keys: values, or tuples if they have several columns.
         """

@@ -27,7 +27,7 @@ JOINED: t.Final = operators.GROUPS.keys() - {NOT}
 """The groups of conditions that are lists."""
 
 UNCONDITIONAL: t.Final = frozenset({*PAGING, POPULATE})
-"""The special parameters that are no conditions."""
+"""The special parameters that are not conditions."""
 
 NO_RECORD: t.Final[Mapping[str, t.Any]] = {OR: []}
 """The condition that no record meets."""

@@ -213,7 +213,7 @@ class _Conditions:
         if shown_if is None:
             return self._compared(name, operator, value)
 
-        # What the caller does not see in a record can't decide whether it gets it.
+        # A field that the caller does not see can't decide whether it gets the record.
         self.values += shown_if.values
         compared = self._compared(name, operator, value)
         return ResolvedGroup(AND, (*shown_if.terms, compared))

@@ -60,7 +60,7 @@ class Realtime:
     """Lets clients call services over Socket.IO, and sends them the events of records
     that they may see. See section 6 of the specification.
 
-    Connections with a login are in the channel ``authenticated`` and in that of their
+    Connections with a login are in the channel ``authenticated`` and in one for their
     user, such as ``users/7``, all others in ``anonymous``. Receivers of
     :attr:`connections` let them join and leave channels at ``connect``, ``login``,
     ``logout`` and ``disconnect``.
@@ -99,7 +99,7 @@ class Realtime:
         The process serves the application in no other way.
 
         :param app: The application, which is set up.
-        :param threads: The maximum number of calls at a time, and that of requests.
+        :param threads: The number of threads for calls, and for requests.
         """
         from .asgi import Application
 
@@ -191,7 +191,7 @@ def _add_routes(app: Flask, settings: Settings) -> None:
     an ASGI server answers these itself.
     """
     path = settings.url_path
-    # Clients of FeathersJS 4 insist on version 2, and those of version 5 take it.
+    # Clients of FeathersJS 4 insist on version 2, and clients of 5 take it.
     default = LEGACY_SCRIPT if settings.legacy_clients else SCRIPT
     files = {"socket.io.js": default, SCRIPT: SCRIPT}
     warn_once = cache(partial(logger.warning, "A client can't connect. %s"))

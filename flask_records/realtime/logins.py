@@ -34,7 +34,7 @@ CHECKS: t.Final = 25
 """The number of logins in each check, besides those that have expired."""
 
 LOGGED_OUT: t.Final = "loggedOut"
-"""The event that tells a client the reason for which its login is over."""
+"""The event that gives a client the reason for the end of its login."""
 
 
 class Logins:
@@ -90,12 +90,12 @@ class Logins:
             connection.authentication = None
             self._set(connection, Params())
 
-    def tell(self, event: str, connection: Connection) -> None:
+    def announce(self, event: str, connection: Connection) -> None:
         """Run the receivers of an event of a connection."""
         try:
             self._signal.run(event, connection)
         except Exception:
-            # Its channels are unknown, so that it is in none.
+            # The channels of the login are unknown, so that it is in none.
             connection.channels = set()
             logger.exception("A receiver of '%s' failed.", event)
 
@@ -219,10 +219,10 @@ class Logins:
             return
 
         if previous.authenticated:
-            self.tell("logout", connection)
+            self.announce("logout", connection)
 
         if params.authenticated:
-            self.tell("login", connection)
+            self.announce("login", connection)
 
     def _default(self) -> AuthenticationService | None:
         return next(iter(self._authentications.values()), None)

@@ -62,7 +62,7 @@ class RedisLog(Log):
     """The entries of all processes, in the order in which they reach Redis.
 
     While Redis is away, entries are dropped, and no write waits for it. Once
-    Redis is back, an entry announces the loss. Nobody can tell what a Redis has kept to
+    Redis is back, an entry announces the loss. Nobody can know what a Redis has kept to
     which the connection broke, so that its reader takes entries for lost, too.
 
     :param url: The URL of Redis.

@@ -156,7 +156,7 @@ class Server:
         login = self.logins.admit(connection)
         check(login)
         self._begin_to_follow()
-        self.logins.tell("connect", connection)
+        self.logins.announce("connect", connection)
         self.connections.add(connection)
         accept()
         self.logins.begin(connection, login)
@@ -166,7 +166,7 @@ class Server:
         connection = self.connections.remove(id)
 
         if connection is not None:
-            self.logins.tell("disconnect", connection)
+            self.logins.announce("disconnect", connection)
 
     def disconnect_members(self, channel: str, reason: str | None) -> None:
         """Disconnect the members of a channel, on all workers, once the call in
@@ -192,7 +192,7 @@ class Server:
                 logger.exception("'%s %s' could not be sent.", path, event.name)
 
         self._append([b'{"events":[%b]}' % b",".join(part) for part in _parts(texts)])
-        # Its place in the log is free by now: other transactions must not wait, too.
+        # The place in the log is free by now: other transactions must not wait, too.
         self._wait_for_others()
 
     def _wait_for_others(self) -> None:
@@ -241,7 +241,7 @@ class Server:
     def catch_up(self) -> None:
         """Handle the entries of the log that there are."""
         with self._following:
-            # What a receiver or a rule writes is handled after what caused it.
+            # Entries that a receiver or a rule writes come after their cause.
             if self._is_busy:
                 return
 
@@ -274,7 +274,7 @@ class Server:
                 self.transport.disconnect(members, entry["reason"])
 
         with self.app.app_context():
-            # The logins are those of now for all entries.
+            # All entries are sent to the logins of now.
             self.logins.check_after(chain(*transactions))
 
         for entry, messages in zip(entries, transactions, strict=True):

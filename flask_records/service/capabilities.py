@@ -129,7 +129,7 @@ class Capabilities:
         self, records: Sequence[t.Any], condition: Record, *, is_alone: bool = False
     ) -> bool | None:
         """Return ``True`` if all of the records that a call has written meet a
-        condition, ``None`` if ``get`` has to tell.
+        condition, ``None`` if ``get`` has to decide.
 
         :param is_alone: ``True`` if nothing but this write happens in the transaction.
         """
@@ -175,9 +175,9 @@ def methods_of(path: str, target: t.Any, names: Collection[str]) -> tuple[str, .
     first.
 
     :param path: The path of the service.
-    :param names: The methods that can be called. Those of the six that the object does
-        not have are left out.
-    :raises TypeError: There is none, or a class is in the place of an object.
+    :param names: The methods that can be called. Of the six, only those that the object
+        has are kept.
+    :raises TypeError: It has no method, or a class is in the place of an object.
     :raises ValueError: The object does not have a method beyond the six.
     """
     if isinstance(target, type):

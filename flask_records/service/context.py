@@ -194,7 +194,7 @@ class HookContext:
     def load(self) -> t.Any:
         """Return the record of the call as its caller may reach it, by ``readable``,
         ``allow`` and the query; the records or the page for a call without an
-        identifier. Nobody else writes those of a writing call until the commit. A
+        identifier. Nobody else writes a writing call's records until the commit. A
         before hook that answers for the method in :attr:`result` calls it first.
 
         :raises NotFound: The caller does not reach such a record.
@@ -222,8 +222,8 @@ class HookContext:
 
     @property
     def records(self) -> list[dict[str, t.Any]]:
-        """The records of the result as a list: one, those of a list or of a page, or an
-        empty list for a result that is no record. After hooks may change them.
+        """The records of the result as a list: one, a list's or a page's, or an
+        empty list for another result. After hooks may change them.
         """
         # A page has its records as data.
         result = getattr(self.result, "data", self.result)

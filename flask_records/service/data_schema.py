@@ -65,7 +65,7 @@ pydantic.\
 class DataSchema:
     """Checks objects by a model of pydantic.
 
-    Values are those of Python. Objects and lists in them are in their form in JSON, as
+    Values are Python's. Objects and lists in them are in their form in JSON, as
     a column has them, and so are values of other types that have one.
 
     :param model: The model.
@@ -249,9 +249,9 @@ def _plain(value: t.Any) -> t.Any:
 
 
 def _problems_of(error: ValidationError, data: t.Any) -> dict[str, Problem]:
-    """Return the problems of an error by their paths. That of a validator of a whole
-    model has the path of the model, which is empty for the outermost one, unless its
-    data names a ``field``.
+    """Return the problems of an error by their paths. A validator of a whole model
+    has the path of the model, which is empty for the outermost one, unless its data
+    names a ``field``.
 
     :param data: The value that has them.
     """
@@ -302,14 +302,14 @@ def _problem(error: Mapping[str, t.Any]) -> Problem:
     if kind in OWN_PROBLEMS:
         return OWN_PROBLEMS[kind]
 
-    # A validator has raised it. Its text is that of the application.
+    # A validator of the application has raised it.
     if isinstance(context.get("error"), Exception):
         return Problem.of(context["error"]) or NOT_VALID
 
     message, count = SUBJECT.subn("", error["msg"])
     text = message if count else f"is not valid: {message}"
     problem = Problem(shortened(text), kind)
-    # Some texts in it are those of the client.
+    # Some texts in it come from the client.
     problem.data = {
         name: value if isinstance(value, (int, float)) else shortened(str(value))
         for name, value in context.items()

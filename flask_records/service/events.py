@@ -181,7 +181,7 @@ def run_in_background(function: Callable[[], None]) -> None:
 
     :param function: It must not raise.
     """
-    # The proxy is that of this thread.
+    # The proxy belongs to this thread.
     proxy: t.Any = current_app
     app = proxy._get_current_object() if has_app_context() else None
 

@@ -60,7 +60,7 @@ def _awaited(pieces: AsyncIterator[t.Any]) -> Iterator[t.Any]:
         except StopAsyncIteration:
             pass
         finally:
-            # Iterators that are no generators have nothing to close.
+            # Iterators other than generators have nothing to close.
             if close := getattr(pieces, "aclose", None):
                 runner.run(close())
 

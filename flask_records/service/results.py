@@ -27,7 +27,7 @@ NOBODY: t.Final = object()
 """Stands for a viewer who sees no field that a rule may hide."""
 
 ANYBODY: t.Final = object()
-"""Stands for any viewer: a login shows what its user may see, who is no viewer yet."""
+"""Stands for any viewer: a login shows what its user may see before there is one."""
 
 INSTANCE: t.Final = """\
 {place} is an instance of the model '{type}', some of whose columns may be secret. \
@@ -328,7 +328,7 @@ def records_of(result: t.Any, place: str) -> t.Any:
 def as_record(value: t.Any, place: str) -> Record | None:
     """Return an object of another class as a dict: a model of pydantic by its
     ``model_dump``, and a dataclass by its fields, whose values are left as they are.
-    Return ``None`` if it is no record.
+    Return ``None`` if it is not a record.
 
     :raises TypeError: It is an instance of a model, a row or a named tuple.
     """
@@ -370,7 +370,7 @@ def _unselected(service: Service, context: HookContext) -> frozenset[str]:
 
 
 def without(record: t.Any, names: AbstractSet[str]) -> t.Any:
-    """Return a record of the same class without some fields. What is no record stays as
+    """Return a record of the same class without some fields. Anything else stays as
     it is.
     """
     if not isinstance(record, dict) or names.isdisjoint(record):

@@ -288,7 +288,7 @@ class AccessRules:
                 raise Forbidden(f"You may not {verb} in '{context.path}'.")
 
     def check(self) -> None:
-        """Refuse rules that are queries and name what is no field of the model, and
+        """Refuse rules that are queries and name something other than a field, and
         records of one user each without a rule.
 
         :raises ValueError: There is one.

@@ -56,7 +56,7 @@ class MethodSchemas:
     """The schema of the query."""
 
     result: DataSchema | None = None
-    """The schema of a record in the result, or of that of a custom method."""
+    """The schema of a record in the result, or of a custom method's result."""
 
     shape: type[t.Any] | None = None
     """``list`` or :class:`.Page` if find gives several records, ``None`` for one."""
@@ -183,9 +183,9 @@ def schemas_of(
     :param given: The option: by method, the model of its data, or a mapping of
         ``data``, ``query`` and ``result`` to models.
     :param methods: The methods of the service.
-    :param is_model: ``True`` if the six methods are those of a mapped class, whose
+    :param is_model: ``True`` if the six methods belong to a mapped class, whose
         queries and records have rules of their own.
-    :raises TypeError: The option has another form, or something is no model.
+    :raises TypeError: The option has another form, or something is not a model.
     :raises ValueError: It names something that does not exist.
     :raises RuntimeError: Pydantic is not installed.
     """
@@ -229,7 +229,7 @@ def _check_parts(
 
     for part in parts:
         if part not in allowed:
-            named = ", ".join(allowed) or "none: its columns tell its rules"
+            named = ", ".join(allowed) or "none: its columns have its rules"
             raise ValueError(
                 f"'schemas' of '{path}' has '{part}' for '{method}', which takes"
                 f" {named}."
@@ -292,7 +292,7 @@ def _checked(
 ) -> tuple[Record, dict[str, Problem]]:
     """Return the converted values of a body, and its problems."""
     method, is_client = context.method, context.params.provider is not None
-    # The model tells what a record needs that is made in Python.
+    # The model says what a record needs that is made in Python.
     is_partial = method == "patch" or (method in METHODS and not is_client)
     values, others, problems = schema.check(data, is_partial=is_partial)
 
@@ -311,11 +311,11 @@ def _others_of_client(
         return {}, {}
 
     parts, method = context.service.capabilities, context.method
-    # A mapped class tells what a client may not write, as without a schema.
+    # A mapped class says what a client may not write, as without a schema.
     if schema.others == "allow" or (parts.model is not None and method in METHODS):
         return others, parts.body_check(method, context.params)(others)
 
-    # The address tells an identifier, and a new record has none yet.
+    # The address has the identifier, and a new record has none yet.
     is_told = method in ("update", "patch") or others.get(parts.id) is None
     return {}, _unknown([n for n in others if n != parts.id or not is_told])
 

@@ -73,7 +73,7 @@ PROBLEMS = [
                 {"max": 3, "unit": "characters"},
             ),
             "size": ("type", "is not a whole number", {"expected": "integer"}),
-            "kind": ("choice", "is none of a, b", {"choices": ["a", "b"]}),
+            "kind": ("choice", "is not one of a, b", {"choices": ["a", "b"]}),
         },
     ),
     (

@@ -95,7 +95,7 @@ PACKAGES = {
 
 @dataclass(frozen=True)
 class Allowed:
-    """A fault that is none of ours."""
+    """A fault that is not one of ours."""
 
     kind: str
     text: str

@@ -112,7 +112,7 @@ class Admission:
         return proxy
 
     def environ(self, scope: Mapping[str, t.Any]) -> WSGIEnvironment:
-        """Return a request as WSGI has it, as the proxy of the application tells it,
+        """Return a request as WSGI has it, and as the application's proxy describes it,
         without its body.
         """
         environ = environ_of(scope, io.BytesIO())

@@ -415,7 +415,7 @@ def _cors_headers(environ: WSGIEnvironment, method: str) -> Headers:
 
 
 def _workers_of(send: Send) -> int:
-    """Return the number of workers of a server, 1 if it does not tell.
+    """Return the number of workers of a server, 1 if unknown.
 
     :param send: The function of the server's life.
     """

@@ -276,7 +276,7 @@ def sender_for(scope: Scope, send: Send, end: Callable[[], object]) -> Sender:
     """Return the sender of a WebSocket that is open.
 
     A server that passes a method of its protocol shows the socket. This saves half of
-    the time of an event, tells how much is unsent, and closes sockets whose clients do
+    the time of an event, counts what is unsent, and closes sockets whose clients do
     not read.
 
     :param end: Ends the task that serves the client.
@@ -295,7 +295,7 @@ def socket_of(scope: Scope, receive: Receive) -> tuple[asyncio.Transport | None,
     owner = getattr(receive, "__self__", None)
     protocol = getattr(owner, "protocol", owner)
 
-    # Its protocol of uWSGI has parts without a frame.
+    # The protocol of uWSGI has parts without a frame.
     if getattr(protocol, "_uses_uwsgi", False):
         return None, False
 

@@ -306,7 +306,7 @@ class Session(Client):
             self.end(LATE_READER)
 
     def _accept(self, id: str) -> None:
-        # It may have disconnected, and asked for another connection.
+        # The client may have disconnected, and asked for another connection.
         if id == self.connection_id:
             self._offer(self.protocol.joined(id))
             self._worker.joined[id] = self
@@ -346,7 +346,7 @@ class Session(Client):
         if packet is not None and self.is_open:
             self.sender.send(packet)
 
-        # It may have been a login.
+        # The call may have been a login.
         if message.data[0] == "create":
             self._check_user()
 

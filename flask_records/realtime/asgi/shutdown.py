@@ -14,7 +14,7 @@ SIGNALS: t.Final = (signal.SIGTERM, signal.SIGINT)
 
 
 def call_at_shutdown(function: Callable[[], object]) -> None:
-    """Call a function once a signal tells the server of this process to stop, before
+    """Call a function once a signal asks the server of this process to stop, before
     the server handles it.
 
     Servers end the lifespan of an application after all of its connections, or kill

@@ -233,7 +233,7 @@ class Stream(Client):
 
         self._deadline = time.monotonic() + HEARTBEAT
 
-        # It may have ended in the meantime.
+        # The stream may have ended in the meantime.
         if not self._is_open:
             self._sender.hang_up()
 
@@ -244,7 +244,7 @@ async def answer(
     """Send an error in place of a stream.
 
     :param headers: More headers of the response.
-    :param body: The body of the error, that of its class by default.
+    :param body: The body of the error, made of its class by default.
     """
     text = dumps(body or error.to_dict())
     own = {"Content-Type": JSON, "Content-Length": str(len(text)), **error.headers}

@@ -382,7 +382,7 @@ class Exchange:
     async def finish(self) -> None:
         """Send what is left of the response."""
         if not self._is_gone:
-            # Some servers tell by an error that the client has left.
+            # Some servers raise an error when the client has left.
             with suppress(OSError):
                 await self._send_parts(is_last=True)
 

@@ -453,7 +453,7 @@ def test_items_of_arrays_on_postgresql_have_their_form(server_urls):
 
         assert record["value"] == ["low", "high"]
         assert client.put("/things/1", json=record).json == record
-        assert wrong.json["errors"] == {"value": "is none of low, high"}
+        assert wrong.json["errors"] == {"value": "is not one of low, high"}
 
 
 @pytest.mark.skipif("postgresql" not in DATABASES, reason="No PostgreSQL")

@@ -76,8 +76,8 @@ WRONG = [
     ("clock", "is not an ISO 8601 time of day without a zone", ["25:00", "noon"]),
     ("span", "is not a number of seconds", ["long", " 1", "1e300"]),
     ("unique_id", "is not a UUID", ["1234", f"{UUID}0"]),
-    ("color", "is none of red, green", ["blue", "RED", "1"]),
-    ("word", "is none of yes, no", ["maybe", "YES"]),
+    ("color", "is not one of red, green", ["blue", "RED", "1"]),
+    ("word", "is not one of yes, no", ["maybe", "YES"]),
     ("blob", "is not base64", ["!", "abc", "A P8="]),
 ]
 """Fields, a problem of each, and texts in a query and in a body that have it."""
@@ -94,7 +94,7 @@ WRONG_BODIES = [
     ("price", "has more than 2 decimal places", ["1.234"]),
     ("price", "is out of range", ["100000000", "-1e8"]),
     ("naive", "is not an ISO 8601 time", [True, 1e300]),
-    ("color", "is none of red, green", [1, ["red"]]),
+    ("color", "is not one of red, green", [1, ["red"]]),
     ("document", "has a NUL character", ["\0", {"a": ["\0"]}]),
     ("document", "is not valid Unicode text", [["\ud800"]]),
     ("document", "nests deeper than 100 levels", [DEEP]),

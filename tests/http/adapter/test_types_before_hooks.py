@@ -28,7 +28,7 @@ KINDS = {
     "small": (70000, "is out of range"),
     "text": (["a"], "is not text"),
     "naive": ("soon", "is not an ISO 8601 time"),
-    "color": (["red"], "is none of red, green"),
+    "color": (["red"], "is not one of red, green"),
     "blob": ([1], "is not base64"),
 }
 
