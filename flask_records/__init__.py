@@ -7,13 +7,11 @@ from .authentication import ApiKeys as ApiKeys
 from .authentication import AuthenticationService as AuthenticationService
 from .authentication import hash_password as hash_password
 from .authentication import OAuthStrategy as OAuthStrategy
-from .authentication import RedisTokens as RedisTokens
 from .authentication import requires as requires
 from .authentication import set_user_field as set_user_field
 from .authentication import Strategy as Strategy
 from .authentication import TableTokens as TableTokens
 from .authentication import TokenMixin as TokenMixin
-from .authentication import TokenStore as TokenStore
 from .database.transaction import Transaction as Transaction
 from .errors import BadGateway as BadGateway
 from .errors import BadRequest as BadRequest

@@ -321,7 +321,6 @@ class AccountManagement(Capabilities):
 
         self._users.service.patch(id, changes)
 
-        # In Redis, this is not undone.
         for service in ending:
             if service.token_store is not None:
                 service.revoke_user(id)

@@ -17,7 +17,7 @@ from ..service.events import run_in_background
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..authentication import AuthenticationService, TokenStore
+    from ..authentication import AuthenticationService, TableTokens
     from ..authentication.token_stores import StoredToken
     from ..typing import Record
 
@@ -73,7 +73,7 @@ class MailedTokens:
     def __init__(
         self,
         authentication: AuthenticationService,
-        store: TokenStore,
+        store: TableTokens,
         send: Callable[[Mail], t.Any],
         lifetimes: Mapping[str, int],
     ) -> None:

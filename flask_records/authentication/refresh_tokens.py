@@ -36,7 +36,7 @@ if t.TYPE_CHECKING:
     from ..service.schemas import Schema
     from ..typing import Id, Record
     from .service import AuthenticationService
-    from .token_stores import StoredToken, TokenStore
+    from .token_stores import StoredToken, TableTokens
 
 KIND: t.Final = "refresh"
 """The name of the strategy, and the kind of the tokens."""
@@ -74,7 +74,11 @@ class RefreshTokens:
     """
 
     def __init__(
-        self, service: AuthenticationService, store: TokenStore, *, cookie: bool = False
+        self,
+        service: AuthenticationService,
+        store: TableTokens,
+        *,
+        cookie: bool = False,
     ) -> None:
         self._service = service
         self._store = store

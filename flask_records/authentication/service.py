@@ -42,7 +42,7 @@ if t.TYPE_CHECKING:
     from ..service import Service
     from ..typing import Id, Record
     from .strategies import Strategy
-    from .token_stores import TokenStore
+    from .token_stores import TableTokens
 
     Strategies: t.TypeAlias = Mapping[str, Strategy | OAuthStrategy]
 
@@ -84,9 +84,9 @@ class AuthenticationService(Capabilities):
         names that a database takes for the same are different users.
     :param strategies: Strategies besides ``local`` and ``jwt``, by name. They replace
         those of the same name.
-    :param tokens: The store of tokens: :class:`.TableTokens`, :class:`.RedisTokens`, or
-        your own. With it, tokens can be revoked. Without it a token is valid until it
-        expires, the password changes, or the user is removed.
+    :param tokens: The table of tokens, :class:`.TableTokens`. With it, tokens can be
+        revoked. Without it a token is valid until it expires, the password changes, or
+        the user is removed.
     :param refresh: ``True`` to renew short access tokens by refresh tokens in bodies,
         ``"cookie"`` by one in a cookie that scripts can't read, for pages of the same
         site, over HTTP only. Both need ``tokens``.
@@ -114,7 +114,7 @@ class AuthenticationService(Capabilities):
         password: str = "password",
         normalize: Callable[[str], str] | None = None,
         strategies: Strategies | None = None,
-        tokens: TokenStore | None = None,
+        tokens: TableTokens | None = None,
         refresh: bool | t.Literal["cookie"] = False,
         hasher: Callable[[str], str] | None = None,
         custom_hashing: bool = False,

@@ -1,4 +1,4 @@
-"""Stores of tokens, in a table or in Redis."""
+"""A table of tokens, and of marks that revoke tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from ..adapter import SQLAlchemyService
 from ..database.database import CheckedValue, Database
 from ..database.sessions import session_of_app
 from ..database.transaction import Transaction
-from ..errors import Unavailable
 from ..query.plan_cache import Plan
 from ..service import Service
 from ..service.context import Params
@@ -46,25 +45,6 @@ KEYS: t.Final = ("records_key", "records_other_key")
 
 CLEANUP_SIZE: t.Final = 100
 """The number of expired tokens that are removed at a time."""
-
-CHANGE: t.Final = """\
-local digest = redis.call('HGET', KEYS[1], 'digest')
-if (digest or '') ~= ARGV[1] then return 0 end
-redis.call('HSET', KEYS[1], unpack(ARGV, 2))
-redis.call('EXPIREAT', KEYS[1], redis.call('HGET', KEYS[1], 'expires'))
-return 1
-"""
-"""The script that changes the fields of a token with a digest. A new token has no
-digest yet.
-"""
-
-PUT_MARK: t.Final = """\
-if tonumber(redis.call('GET', KEYS[1]) or 0) < tonumber(ARGV[1]) then
-redis.call('SET', KEYS[1], ARGV[1])
-redis.call('EXPIREAT', KEYS[1], ARGV[2])
-end
-"""
-"""The script that stores a mark, unless there is a higher one."""
 
 
 @dataclass(frozen=True)
@@ -96,39 +76,6 @@ class StoredToken:
     """The address that the token was sent to, or the empty text."""
 
 
-class TokenStore(t.Protocol):
-    """Stores random tokens, as digests, and marks. A mark revokes the access tokens
-    with a key that were issued before a time.
-    """
-
-    def add(self, token: StoredToken) -> None:
-        """Store a new token."""
-
-    def get(self, id: str) -> StoredToken | None:
-        """Return the token with an identifier, if there is one."""
-
-    def replace(self, id: str, digest: str, /, **changes: t.Any) -> bool:
-        """Change the fields of a token that has a digest. Return ``False`` if there is
-        none. Of several calls at once that change the digest, one finds it.
-        """
-
-    def remove(self, id: str) -> bool:
-        """Remove a token. Return ``False`` if there is none. Of several calls at once,
-        one finds it.
-        """
-
-    def put_mark(self, key: str, issued_before: int, expires: int) -> None:
-        """Store a mark. A higher one of the key stays.
-
-        :param key: The key of the access tokens, of 64 characters at most.
-        :param issued_before: The time, in seconds since 1970.
-        :param expires: The time when the mark can be deleted.
-        """
-
-    def latest_mark(self, *keys: str) -> int:
-        """Return the highest mark of one key or two, or 0."""
-
-
 class TokenMixin:
     """The columns of a model for :class:`TableTokens`."""
 
@@ -143,8 +90,8 @@ class TokenMixin:
 
 
 class TableTokens:
-    """Stores tokens in a table of the application's database, in the transaction of the
-    call.
+    """Stores random tokens, as digests, and marks, in the transaction of the call. A
+    mark revokes the access tokens with a key that were issued before a time.
 
     :param model: A model with the columns of :class:`TokenMixin`.
     :param session: The source of sessions, as for :class:`.SQLAlchemyService`.
@@ -184,17 +131,24 @@ class TableTokens:
 
     def replace(self, id: str, digest: str, /, **changes: t.Any) -> bool:
         """Change the fields of a token that has a digest. Return ``False`` if there is
-        none.
+        none. Of several calls at once that change the digest, one finds it.
         """
         query = {"id": id, "digest": digest}
         return bool(self._records._patch(None, changes, Params(query=query)))
 
     def remove(self, id: str) -> bool:
-        """Remove a token. Return ``False`` if there is none."""
+        """Remove a token. Return ``False`` if there is none. Of several calls at once,
+        one finds it.
+        """
         return bool(self._records._remove(None, Params(query={"id": id})))
 
     def put_mark(self, key: str, issued_before: int, expires: int) -> None:
-        """Store a mark, beside earlier ones of the key."""
+        """Store a mark, beside earlier ones of the key.
+
+        :param key: The key of the access tokens, of 64 characters at most.
+        :param issued_before: The time, in seconds since 1970.
+        :param expires: The time when the mark can be deleted.
+        """
         # Marks of one key that are stored at once do not wait for each other.
         id = secrets.token_hex(16)
         self.add(StoredToken(id, MARK, "", key, "", issued_before, expires))
@@ -214,92 +168,6 @@ class TableTokens:
     def _rows(self, statement: sa.Select[t.Any], parameters: Record) -> Rows:
         with Transaction(writes=False), self._database.reading() as reading:
             return reading.rows(Plan(statement, parameters))
-
-
-class RedisTokens:
-    """Stores tokens in Redis, for several machines. It is not a part of the transaction
-    of a call: a token that was used by a call that fails is gone.
-
-    :param client: A ``redis.Redis`` with a ``socket_timeout``: a call that needs a
-        token is 503 if Redis does not answer.
-    :param prefix: The prefix of the keys.
-    :raises ValueError: The client waits for ever.
-    """
-
-    def __init__(self, client: t.Any, *, prefix: str = "records:tokens:") -> None:
-        pool = getattr(client, "connection_pool", None)
-
-        # That of a cluster has pools of its own.
-        if pool is not None and pool.connection_kwargs.get("socket_timeout") is None:
-            raise ValueError(
-                "Calls would wait for ever for a Redis that hangs. Give the client a"
-                " bound: redis.Redis.from_url(url, socket_timeout=2)."
-            )
-
-        self._client = client
-        self._prefix = prefix
-
-    def add(self, token: StoredToken) -> None:
-        """Store a new token until it expires.
-
-        :raises Unavailable: Redis does not answer.
-        """
-        self.replace(token.id, "", **asdict(token))
-
-    def get(self, id: str) -> StoredToken | None:
-        """Return the token with an identifier, if there is one.
-
-        :raises Unavailable: Redis does not answer.
-        """
-        values = self._run("hmget", self._prefix + id, FIELDS)
-
-        if None in values:
-            return None
-
-        texts = [v.decode() if isinstance(v, bytes) else v for v in values]
-        record: dict[str, t.Any] = dict(zip(FIELDS, texts, strict=True))
-        times = {name: int(record[name]) for name in ("issued", "expires")}
-        return StoredToken(**record | times)
-
-    def replace(self, id: str, digest: str, /, **changes: t.Any) -> bool:
-        """Change the fields of a token that has a digest. Return ``False`` if there is
-        none.
-
-        :raises Unavailable: Redis does not answer.
-        """
-        arguments = [part for change in changes.items() for part in change]
-        return bool(self._run("eval", CHANGE, 1, self._prefix + id, digest, *arguments))
-
-    def remove(self, id: str) -> bool:
-        """Remove a token. Return ``False`` if there is none.
-
-        :raises Unavailable: Redis does not answer.
-        """
-        return bool(self._run("delete", self._prefix + id))
-
-    def put_mark(self, key: str, issued_before: int, expires: int) -> None:
-        """Store a mark until it expires. A higher one of the key stays.
-
-        :raises Unavailable: Redis does not answer.
-        """
-        self._run("eval", PUT_MARK, 1, self._prefix + key, issued_before, expires)
-
-    def latest_mark(self, *keys: str) -> int:
-        """Return the highest mark of some keys, or 0.
-
-        :raises Unavailable: Redis does not answer.
-        """
-        marks = self._run("mget", [self._prefix + key for key in keys])
-        return max(int(mark or 0) for mark in marks)
-
-    def _run(self, command: str, *args: t.Any) -> t.Any:
-        from redis import RedisError
-
-        try:
-            return getattr(self._client, command)(*args)
-        except RedisError as error:
-            # The token may be revoked.
-            raise Unavailable("Logins can't be checked at the moment.") from error
 
 
 FIELDS: t.Final = tuple(field.name for field in fields(StoredToken))
@@ -349,7 +217,7 @@ def fingerprint(*parts: t.Any) -> str:
 
 
 def issue_token(
-    store: TokenStore,
+    store: TableTokens,
     kind: str,
     owner: t.Any,
     lifetime: int,
@@ -384,7 +252,7 @@ def issue_token(
     return token
 
 
-def find_token(store: TokenStore, kind: str, token: t.Any) -> StoredToken | None:
+def find_token(store: TableTokens, kind: str, token: t.Any) -> StoredToken | None:
     """Return a token as a store has it, or ``None`` if it is not a token of this kind
     that is valid now.
 
@@ -398,7 +266,7 @@ def find_token(store: TokenStore, kind: str, token: t.Any) -> StoredToken | None
     return stored if hmac.compare_digest(stored.digest, digest_of(token)) else None
 
 
-def find_by_id(store: TokenStore, kind: str, token: t.Any) -> StoredToken | None:
+def find_by_id(store: TableTokens, kind: str, token: t.Any) -> StoredToken | None:
     """Return the token of a kind whose identifier a token has, whatever its secret."""
     if not isinstance(token, str) or TOKEN.fullmatch(token) is None:
         return None

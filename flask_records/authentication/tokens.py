@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 
 from ..errors import NotAuthenticated
 from ..service.results import PrivateRecord
-from .token_stores import digest_of, fingerprint, TableTokens
+from .token_stores import digest_of, fingerprint
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -343,7 +343,7 @@ class UserTokens:
             if payload["iat"] < (mark or 0):
                 raise NotAuthenticated("jwt revoked")
 
-        if isinstance(store, TableTokens):
+        if store is not None:
             checked = store.checked_value(keys, check)
 
         loaded = self._users.load(payload["sub"], checked)

@@ -1,15 +1,11 @@
-"""Users whose tokens are in each kind of store."""
+"""Users who have accounts."""
 
 from __future__ import annotations
 
-import uuid
-
 import pytest
-import redis
 
-from flask_records import RedisTokens, TableTokens
+from flask_records import TableTokens
 from flask_records.accounts import mailed_tokens
-from tests.databases import redis_url
 from tests.http.accounts.people import make_records, register, served, Token
 
 
@@ -20,22 +16,7 @@ def without_delay(monkeypatch):
 
 
 @pytest.fixture
-def redis_store():
-    prefix = f"test:{uuid.uuid4().hex}:"
-
-    with redis.Redis.from_url(redis_url(), socket_timeout=5) as client:
-        yield RedisTokens(client, prefix=prefix)
-
-        for key in client.scan_iter(f"{prefix}*"):
-            client.delete(key)
-
-
-@pytest.fixture(params=["table", "redis"])
-def store(request):
-    """A store of tokens: a table of the database, or Redis."""
-    if request.param == "redis":
-        return request.getfixturevalue("redis_store")
-
+def store():
     return TableTokens(Token)
 
 

@@ -26,19 +26,10 @@ from tests.authentication import ANY_LOGIN, bearer, CHEAP, SECRET
 PASSWORD = "correct horse"
 
 everywhere = pytest.mark.parametrize(
-    ("database_url", "store"),
-    [
-        ("sqlite", "table"),
-        ("postgresql", "table"),
-        ("mariadb", "table"),
-        ("sqlite", "redis"),
-    ],
-    indirect=True,
+    "database_url", ["sqlite", "postgresql", "mariadb"], indirect=True
 )
 
-in_sqlite = pytest.mark.parametrize(
-    ("database_url", "store"), [("sqlite", "table")], indirect=True
-)
+in_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 class Base(DeclarativeBase):

@@ -87,11 +87,7 @@ def verified():
 
 
 @pytest.fixture
-def store(request):
-    """A store of tokens: a table of the database, or Redis."""
-    if request.param == "redis":
-        return request.getfixturevalue("redis_store")
-
+def store():
     return TableTokens(Token)
 
 

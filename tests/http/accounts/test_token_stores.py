@@ -1,4 +1,4 @@
-"""Tokens in each kind of store."""
+"""Tokens in a table."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import time
 from dataclasses import replace
 
 import pytest
-import redis
 
-from flask_records import RedisTokens, Unavailable
 from flask_records.authentication.token_stores import (
     digest_of,
     find_token,
@@ -78,11 +76,3 @@ def test_token_is_replaced_by_its_digest(store, stored):
 def test_token_is_removed_once(store, stored):
     assert [store.remove(stored.id) for _ in range(2)] == [True, False]
     assert store.get(stored.id) is None
-
-
-def test_redis_that_does_not_answer_makes_calls_unavailable():
-    url = "redis://127.0.0.1:9"
-
-    with redis.Redis.from_url(url, socket_timeout=1, retry=None) as client:
-        with pytest.raises(Unavailable):
-            RedisTokens(client).get("0")

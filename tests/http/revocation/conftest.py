@@ -1,22 +1,17 @@
-"""Users whose tokens are revoked in each kind of store."""
+"""Users whose tokens are revoked."""
 
 from __future__ import annotations
 
-import uuid
-
 import pytest
-import redis
 
 from flask_records import (
     AuthenticationService,
     FlaskRecords,
     hash_password,
-    RedisTokens,
     SQLAlchemyService,
     TableTokens,
 )
 from tests.authentication import ANY_LOGIN
-from tests.databases import redis_url
 from tests.http.revocation.revocations import (
     add_users,
     register,
@@ -27,26 +22,7 @@ from tests.http.revocation.revocations import (
 
 
 @pytest.fixture
-def redis_client():
-    with redis.Redis.from_url(redis_url(), socket_timeout=5) as client:
-        yield client
-
-
-@pytest.fixture
-def redis_store(redis_client):
-    prefix = f"test:{uuid.uuid4().hex}:"
-    yield RedisTokens(redis_client, prefix=prefix)
-
-    for key in redis_client.scan_iter(f"{prefix}*"):
-        redis_client.delete(key)
-
-
-@pytest.fixture(params=["table", "redis"])
-def store(request):
-    """A store of marks: a table of the database, or Redis."""
-    if request.param == "redis":
-        return request.getfixturevalue("redis_store")
-
+def store():
     return TableTokens(Token)
 
 

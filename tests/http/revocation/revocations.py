@@ -19,20 +19,7 @@ from tests.authentication import bearer, CHEAP, SECRET
 SETTINGS = {"secret": SECRET, "passwords": CHEAP}
 
 everywhere = pytest.mark.parametrize(
-    ("database_url", "store"),
-    [
-        ("sqlite", "table"),
-        ("postgresql", "table"),
-        ("mariadb", "table"),
-        ("sqlite", "redis"),
-    ],
-    indirect=True,
-)
-
-in_tables = pytest.mark.parametrize(
-    ("database_url", "store"),
-    [("sqlite", "table"), ("postgresql", "table"), ("mariadb", "table")],
-    indirect=True,
+    "database_url", ["sqlite", "postgresql", "mariadb"], indirect=True
 )
 
 

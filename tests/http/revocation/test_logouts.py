@@ -20,7 +20,6 @@ from tests.http.revocation.revocations import (
     add_users,
     clock,
     everywhere,
-    in_tables,
     is_valid,
     log_in,
     log_out,
@@ -82,7 +81,7 @@ def test_odd_token_that_is_valid_can_be_logged_out(client, ann, claims):
     assert not is_valid(client, token)
 
 
-@in_tables
+@everywhere
 def test_logouts_at_once_of_several_tokens_all_succeed(app, client, ann):
     """Both have looked for expired marks when they write theirs."""
     tokens, barrier = [log_in(client), log_in(client)], Barrier(2)
@@ -142,7 +141,7 @@ def test_user_is_logged_out_everywhere_twice_at_once(app, client, ann):
     assert [is_valid(client, token), is_valid(client, log_in(client))] == [False, True]
 
 
-@in_tables
+@everywhere
 def test_token_of_a_login_before_the_commit_is_revoked(app, client, ann):
     with app.app_context(), ThreadPoolExecutor(1) as pool, Transaction():
         app.extensions["records"].authentication().revoke_user(ann)
@@ -151,7 +150,7 @@ def test_token_of_a_login_before_the_commit_is_revoked(app, client, ann):
     assert not is_valid(client, token)
 
 
-@in_tables
+@everywhere
 def test_logging_out_everywhere_is_undone_with_its_call(app, client, ann):
     token = log_in(client)
 
