@@ -335,7 +335,7 @@ test('all records that match are changed and removed, also those of other pages'
 })
 
 test('records that match are exported, and imported again', async () => {
-  const values = [{ name: '=1+1', text: 'a "b",\nc' }, { name: "'-x", text: '' }, { name: '-3', notes: { a: [null, '1'] }, isNew: false, ratio: -0.5 }]
+  const values = [{ name: '=1+1', text: 'a "b",\nc' }, { name: "'-x", text: '' }, { name: '+49 (30) 1-2' }, { name: '-3', notes: { a: [null, '1'] }, isNew: false, ratio: -0.5 }]
   await create([...values, ...Array.from({ length: 60 }, (_, index) => ({ name: `out ${index}` }))].map(each => ({ ...each, color: 'grey' })))
   await explorer.go('records/things?color=grey')
   await explorer.press('Export')
@@ -348,36 +348,64 @@ test('records that match are exported, and imported again', async () => {
   const { data } = await api.call('GET', 'things?color=grey&$limit=50&$sort[id]=1')
   assert.equal(name, 'things.csv')
   assert.deepEqual(JSON.parse(json).slice(0, 50), data)
-  assert.equal(JSON.parse(json).length, 63)
+  assert.equal(JSON.parse(json).length, 64)
   assert.match(csv, /\r\n\d+,'=1\+1,"a ""b"",\nc",/)
   assert.match(csv, /\r\n\d+,''-x,"",/)
+  assert.match(csv, /^\ufeffid,[^]*\r\n\d+,\+49 \(30\) 1-2,/)
 
   await api.call('DELETE', 'things?color=grey')
   await explorer.go('create/things')
   await explorer.press('CSV')
   await page.locator('#main input[type=file][accept]').setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
-  await page.getByText('63 records with name, text').waitFor()
-  await page.getByText('can be written: id.').waitFor()
+  await page.getByText('64 records').waitFor()
+  await page.getByRole('columnheader', { name: 'id left out' }).waitFor()
   await explorer.press('Create')
   await explorer.title('things')
   const again = await api.call('GET', 'things?color=grey&$limit=50&$sort[id]=1')
   const withoutId = ({ id, ...record }) => record
-  assert.equal(again.total, 63)
+  assert.equal(again.total, 64)
   assert.deepEqual(again.data.map(withoutId), data.map(withoutId))
   await api.call('DELETE', 'things?color=grey')
 })
 
-test('an import that fails tells the line, and keeps what is not created', async () => {
+test('an import is shown, and its mistakes are told, before anything is sent', async () => {
   await explorer.go('create/things')
   await explorer.press('CSV')
-  const lines = ['name;count', ...Array.from({ length: 150 }, (_, index) => `line ${index};${index === 120 ? 'many' : index}`)]
+  const told = () => page.getByRole('alert').getByRole('listitem').allInnerTexts()
+  await explorer.control('CSV').fill('name,count,color\nParis, Texas,1,green\na,many,blue\nb,2147483648\n')
+  await explorer.press('Create')
+  assert.deepEqual(await told(), [
+    'Line 2 has 4 cells, the first line has 3.',
+    'Line 3: count is not a whole number.',
+    'Line 3: color is none of <b>red</b>, green, grey.',
+    'Line 4 has 2 cells, the first line has 3.'
+  ])
+  await explorer.control('CSV').fill('\ufeffname;count;name;unknown\n1;2;3;4\n')
+  assert.deepEqual(await told(), ['Line 1 has name twice.'])
+  await explorer.control('CSV').fill('\ufeffname;isNew;unknown\n+49 30 1;TRUE;x\n')
+  await page.getByRole('row', { name: 'Line name text isNew boolean unknown left out' }).waitFor()
+  await page.getByRole('row', { name: '2 +49 30 1 true' }).waitFor()
+  assert.equal((await api.call('GET', 'things?name[$search]=Paris')).total, 0)
+  const file = { name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from([...Buffer.from('name\nM'), 0xfc]) }
+  await page.locator('#main input[type=file][accept]').setInputFiles(file)
+  await page.getByRole('alert').filter({ hasText: 'The file is not UTF-8.' }).waitFor()
+  page.once('dialog', dialog => dialog.accept())
+  await explorer.go()
+})
+
+test('an import that the server refuses tells all lines, and keeps these alone', async () => {
+  await explorer.go('create/things')
+  await explorer.press('CSV')
+  const bad = [20, 120]
+  const lines = ['name;count', ...Array.from({ length: 150 }, (_, index) => `${bad.includes(index) ? 'refused' : `line ${index}`};${index}`)]
   await explorer.control('CSV').fill(lines.join('\n'))
   await explorer.press('Create')
-  await page.getByRole('alert').filter({ hasText: /^100 records created\. .*Line 122: count / }).waitFor()
-  assert.equal((await explorer.control('CSV').inputValue()).split('\n').length, 51)
+  await page.getByRole('alert').filter({ hasText: '148 records created. 2 records left.' }).waitFor()
+  assert.match((await page.getByRole('alert').getByRole('listitem').allInnerTexts()).join('\n'), /Line 2: <img.*\nLine 3: <img/)
+  assert.equal(await explorer.control('CSV').inputValue(), 'name;count\nrefused;20\nrefused;120')
   page.problems.splice(0)
 
-  await explorer.control('CSV').fill((await explorer.control('CSV').inputValue()).replace('many', '120'))
+  await explorer.control('CSV').fill((await explorer.control('CSV').inputValue()).replaceAll('refused', 'line'))
   await explorer.press('Create')
   await explorer.title('things')
   assert.equal((await api.call('GET', 'things?name[$search]=line')).total, 150)

@@ -1,9 +1,13 @@
 // Records as CSV, and records of CSV.
 
-// Spreadsheets take a text that begins like this for a formula.
-const FORMULA = /^'*[=+\-@\t\r]/
+// Spreadsheets take a text that begins like this for a formula, unless it is a phone number: two
+// numbers with a space between them are none.
+const FORMULA = /^'*[=+\-@\t\r](?!\d+ \(?\d[\d ()/.-]*$)/
 const NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i
 const DELIMITERS = [',', ';', '\t']
+
+// Spreadsheets take a file for UTF-8 by this.
+export const BYTE_ORDER_MARK = '\ufeff'
 
 // Returns values as a line. A null is empty, and an empty text is in quotes.
 export const toLine = values => `${values.map(toCell).join(',')}\r\n`
@@ -20,7 +24,8 @@ const quoted = text => text === '' || /[",;\r\n\t]|^\s|\s$/.test(text) ? `"${tex
 
 // Returns the lines of a text, each with the number of its first line in the text, the text
 // itself, and its cells. A cell is null if it is empty and without quotes.
-export function readLines (text) {
+export function readLines (source) {
+  const text = source.replace(BYTE_ORDER_MARK, '')
   const [first] = text.split('\n', 1)
   const delimiter = DELIMITERS.toSorted((one, other) => first.split(other).length - first.split(one).length)[0]
   const cell = new RegExp(`(?:"((?:[^"]|"")*)"|([^"${delimiter}\\r\\n][^${delimiter}\\r\\n]*)?)(${delimiter}|\\r?\\n|$)`, 'y')
@@ -36,22 +41,12 @@ export function readLines (text) {
       cells.push(match[1] === undefined ? match[2] ?? null : match[1].replaceAll('""', '"'))
       end = match[3]
     }
-    const source = text.slice(start, cell.lastIndex)
-    if (cells.some(each => each !== null)) lines.push({ number, source, cells })
-    number += source.split('\n').length - 1
+    const line = text.slice(start, cell.lastIndex)
+    if (cells.some(each => each !== null)) lines.push({ number, source: line, cells })
+    number += line.split('\n').length - 1
   }
   return lines
 }
 
-// Returns the value of a cell for a field. What does not fit stays text, for the server to refuse.
-export function fromCell (cell, { kind }) {
-  const text = FORMULA.test(cell) && cell.startsWith("'") ? cell.slice(1) : cell
-  if (kind === 'boolean') return { true: true, false: false }[text.toLowerCase()] ?? text
-  if (['integer', 'number'].includes(kind)) return NUMBER.test(text) && (kind === 'number' || Number.isSafeInteger(Number(text))) ? Number(text) : text
-  if (!['json', 'array', 'any'].includes(kind)) return text
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
+// Returns the text of a cell without the quote before what could be taken for a formula.
+export const unquoted = cell => cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell

@@ -78,6 +78,16 @@ export function moveByArrows (node, stops, starts = stops) {
   return node
 }
 
+// Returns a table that scrolls. The first cell of each row is its head.
+export function table (label, heads, rows, { caption = label, ...attributes } = {}) {
+  const cells = ([first, ...rest]) => [element('th', { scope: 'row' }, first), rest.map(cell => element('td', {}, cell))]
+  return element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label, ...attributes },
+    element('table', {},
+      caption && element('caption', {}, caption),
+      element('thead', {}, element('tr', {}, heads.map(head => element('th', { scope: 'col' }, head)))),
+      element('tbody', {}, rows.map(row => element('tr', {}, cells(row))))))
+}
+
 // Opens a dialog, which is removed once it is closed.
 export function dialog (title, ...children) {
   const id = `dialog-${++numbers}`

@@ -1,5 +1,5 @@
 // What nobody may do and see, beside what the caller may.
-import { button, element, field, replace } from '../dom.js'
+import { button, element, field, replace, table } from '../dom.js'
 import { recordLink } from '../links.js'
 import { address } from '../paths.js'
 import { isKey } from '../schema.js'
@@ -109,12 +109,4 @@ function recordsTable (service, sides) {
 function differences (other, own) {
   if (!other || !own) return []
   return Object.keys(own).filter(name => Object.hasOwn(other, name) && JSON.stringify(own[name]) !== JSON.stringify(other[name]))
-}
-
-function table (caption, heads, rows) {
-  const head = element('thead', {}, element('tr', {}, heads.map(text => element('th', { scope: 'col' }, text))))
-  const body = element('tbody', {}, rows.map(([first, ...rest]) => element('tr', {},
-    element('th', { scope: 'row' }, first), rest.map(cell => element('td', {}, cell)))))
-  return element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption },
-    element('table', {}, element('caption', {}, caption), head, body))
 }

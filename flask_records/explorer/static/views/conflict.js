@@ -1,5 +1,5 @@
 // A record that someone else changes while it is edited here.
-import { button, element } from '../dom.js'
+import { button, element, table } from '../dom.js'
 import { bodyFields, described, fieldsOf } from '../schema.js'
 import { show as showValue } from '../values.js'
 
@@ -58,13 +58,12 @@ function guardOf (service, record, data) {
 // Returns what differs, with a button that takes up the new record.
 export function showConflict ({ service, record, form, explorer }, now, takeUp) {
   const fields = new Map(fieldsOf(service).map(field => [field.name, field]))
-  const cell = (record, name) => element('td', {}, Object.hasOwn(record, name) ? showValue(record[name], fields.get(name) ?? described(name, {}), explorer) : '–')
+  const valueOf = (record, name) => Object.hasOwn(record, name) ? showValue(record[name], fields.get(name) ?? described(name, {}), explorer) : '–'
   const entries = new Map(form.entries.map(entry => [entry.name, entry]))
-  const mine = name => element('td', {}, entries.get(name)?.isChanged() ? element('strong', {}, entries.get(name).text()) : 'The new value')
-  const rows = differences(record, now).map(name => element('tr', {}, element('th', { scope: 'row' }, name), cell(record, name), cell(now, name), mine(name)))
-  const heads = ['Field', 'Was', 'Is now', 'In the form'].map(text => element('th', { scope: 'col' }, text))
+  const mine = name => entries.get(name)?.isChanged() ? element('strong', {}, entries.get(name).text()) : 'The new value'
+  const rows = differences(record, now).map(name => [name, valueOf(record, name), valueOf(now, name), mine(name)])
   return element('div', { class: 'problem stack', role: 'alert' },
     element('p', {}, 'Someone has changed this record meanwhile. Nothing is saved yet.'),
-    element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Differences' }, element('table', {}, element('thead', {}, element('tr', {}, heads)), element('tbody', {}, rows))),
+    table('Differences', ['Field', 'Was', 'Is now', 'In the form'], rows, { caption: null }),
     element('div', { class: 'row' }, button('Load the new values, keep mine', takeUp, { class: 'main' })))
 }

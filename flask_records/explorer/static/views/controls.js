@@ -41,21 +41,22 @@ export const isText = field => ['text', 'longtext', 'binary'].includes(field.kin
 // Returns whether null is written as any other value.
 export const isJson = field => ['json', 'array', 'any'].includes(field.kind)
 
+// Returns the value that a text stands for. It throws an error with a phrase that follows the name
+// of the field.
+export function readText (field, text) {
+  if (text === '' && !isText(field)) throw new Unreadable('needs a value')
+  const value = KINDS[field.kind].read(text)
+  const problem = problemOf(value, field)
+  if (problem) throw new Unreadable(problem)
+  return value
+}
+
 // Returns the control of a field that is typed, with `write(value)`, which returns its text,
-// and `read()`, which throws an error with a phrase that follows the name of the field.
+// and `read()`, which throws an error as `readText` does.
 export function makeControl (field) {
-  const { make, write, read } = KINDS[field.kind]
+  const { make, write } = KINDS[field.kind]
   const control = make(field)
-  return Object.assign(control, {
-    write,
-    read: () => {
-      if (control.value === '' && !isText(field)) throw new Unreadable('needs a value')
-      const value = read(control.value)
-      const problem = problemOf(value, field)
-      if (problem) throw new Unreadable(problem)
-      return value
-    }
-  })
+  return Object.assign(control, { write, read: () => readText(field, control.value) })
 }
 
 // A short text is one line until it has more. Enter sends it, as in other inputs.

@@ -1,11 +1,11 @@
 // The export of the records that a filter and a search leave, as CSV or JSON.
 import { announce, attempt, button, element } from '../dom.js'
-import { toLine } from '../csv.js'
+import { BYTE_ORDER_MARK, toLine } from '../csv.js'
 import { isRounded, ROUNDED, valueOf } from '../schema.js'
 
 const SIZE = 500
 const KINDS = {
-  CSV: { type: 'text/csv', start: toLine, line: toLine, end: '' },
+  CSV: { type: 'text/csv', start: names => BYTE_ORDER_MARK + toLine(names), line: toLine, end: '' },
   JSON: {
     type: 'application/json',
     start: () => '[',

@@ -13,6 +13,12 @@ function problemsOf (error) {
   return Object.entries(errors).map(([path, problem]) => [path, textOf(problem)])
 }
 
+// Returns an error in sentences: its problems, or else its message.
+export function sentencesOf (error) {
+  const problems = problemsOf(error).map(([path, text]) => phrase(path, text))
+  return problems.length ? problems : [error.message]
+}
+
 // Returns the name of the field that a path such as address.zip leads into.
 const ownerOf = (path, names) =>
   names.find(name => name === path) ?? names.find(name => path.startsWith(`${name}.`) || path.startsWith(`${name}[`))

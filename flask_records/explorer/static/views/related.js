@@ -1,5 +1,5 @@
 // The records of other services that lead to a record, below it.
-import { element, replace } from '../dom.js'
+import { element, replace, table } from '../dom.js'
 import { recordLink } from '../links.js'
 import { Names } from '../names.js'
 import { address } from '../paths.js'
@@ -30,7 +30,7 @@ async function load (explorer, service, field, key, place, signal) {
     const answer = await connection.service(service.path).find({ query: { ...query, $limit: SIZE } })
     if (signal.aborted) return
     const records = (answer.data ?? answer).slice(0, SIZE)
-    replace(place, head(service, field, query, answer.total), records.length ? table(explorer, service, field, records) : null)
+    replace(place, head(service, field, query, answer.total), records.length ? recordsTable(explorer, service, field, records) : null)
     await new Names(explorer).fill(place)
   } catch (error) {
     replace(place, head(service, field, query), element('p', { class: 'soft' }, error.message))
@@ -52,12 +52,9 @@ function columnsOf (service, field) {
   return fieldsOf(service).filter(({ name, isId }) => !isId && name !== field).sort((one, other) => place(one) - place(other)).slice(0, COLUMNS)
 }
 
-function table (explorer, service, field, records) {
+function recordsTable (explorer, service, field, records) {
   const columns = columnsOf(service, field)
-  const heads = [service.id, ...columns.map(({ name }) => name)].map(name => element('th', { scope: 'col' }, name))
-  const rows = records.map(record => element('tr', {},
-    element('th', { scope: 'row' }, recordLink(service, record[service.id])),
-    columns.map(column => element('td', {}, show(valueOf(record, column.name), column, explorer)))))
-  return element('div', { class: 'scroll records', tabindex: 0, role: 'region', 'aria-label': `Records of ${service.path}` },
-    element('table', {}, element('thead', {}, element('tr', {}, heads)), element('tbody', {}, rows)))
+  const heads = [service.id, ...columns.map(({ name }) => name)]
+  const rows = records.map(record => [recordLink(service, record[service.id]), ...columns.map(column => show(valueOf(record, column.name), column, explorer))])
+  return table(`Records of ${service.path}`, heads, rows, { caption: null, class: 'scroll records' })
 }
