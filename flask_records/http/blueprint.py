@@ -42,6 +42,9 @@ PREFIX: t.Final = "records:"
 ID: t.Final = "record_id_"
 """The placeholder of the identifier in URL rules."""
 
+OWNER: t.Final = "service_blueprint"
+"""The attribute of a view with the :class:`ServiceBlueprint` that has made it."""
+
 VERBS: t.Final = tuple(dict.fromkeys(each.verb for each in METHODS_BY_NAME.values()))
 """The verbs of the six methods."""
 
@@ -109,7 +112,7 @@ class ServiceBlueprint:
             blueprint.add_url_rule(
                 url,
                 name,
-                self._view,
+                self._make_view(f"{blueprint.name}:{name}"),
                 # The service refuses the verbs of other methods, after its checks.
                 methods=[*VERBS, "OPTIONS"],
                 strict_slashes=False,
@@ -119,18 +122,24 @@ class ServiceBlueprint:
 
         return blueprint
 
-    def _view(self, **route: t.Any) -> ResponseReturnValue:
-        current = current_request()
+    def _make_view(self, name: str) -> Callable[..., ResponseReturnValue]:
+        def view(**route: t.Any) -> ResponseReturnValue:
+            current = current_request()
 
-        if current.method == "OPTIONS":
-            return empty()
+            if current.method == "OPTIONS":
+                return empty()
 
-        try:
-            return self._answer(current, route.pop(ID, None), route)
-        except Exception as error:
-            # The application's handler of a status would precede the handler of all
-            # errors of the blueprint.
-            return self.errors.handle(error)
+            try:
+                return self._answer(current, route.pop(ID, None), route)
+            except Exception as error:
+                # A handler that the application has for the class of an error would
+                # precede the one of all errors.
+                return self.errors.handle(error)
+
+        # Extensions exempt views by these names from their checks.
+        view.__name__ = view.__qualname__ = name
+        vars(view)[OWNER] = self
+        return view
 
     def max_body_size(self, current: Request) -> int:
         """Return the bytes of a body that a request may have, 0 if its caller may not
@@ -292,12 +301,8 @@ def max_body_size(app: Flask, environ: WSGIEnvironment, *, default: int) -> int:
     with app.request_context(environ):
         current = current_request()
         view = app.view_functions.get(current.endpoint or "")
-        blueprint = getattr(view, "__self__", None)
-
-        if not isinstance(blueprint, ServiceBlueprint):
-            return default
-
-        return blueprint.max_body_size(current)
+        blueprint: ServiceBlueprint | None = getattr(view, OWNER, None)
+        return default if blueprint is None else blueprint.max_body_size(current)
 
 
 def _cache_control_of(call: HookContext | None) -> str:
