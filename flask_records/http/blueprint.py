@@ -105,7 +105,7 @@ class ServiceBlueprint:
         for after in (self._finish, *self.after_request):
             blueprint.after_request(after)
 
-        blueprint.register_error_handler(Exception, self.errors.handle)
+        self.errors.register(blueprint)
         rule = rule_of(self.service.path)
 
         for url, name in ((rule, "many"), (f"{rule}/<{ID}>", "one")):

@@ -17,7 +17,7 @@ from flask import (
     request,
     Response,
 )
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import default_exceptions, HTTPException
 from werkzeug.exceptions import NotFound as UnknownURL
 
 from ..database.database_errors import BUSY, unavailable
@@ -33,7 +33,7 @@ from ..settings import FLAG, read_settings
 from .formatter import dumps, forbid_sniffing, json_response
 
 if t.TYPE_CHECKING:
-    from flask import Flask
+    from flask import Blueprint, Flask
     from flask.typing import ResponseReturnValue
 
     from ..typing import ErrorPages
@@ -119,10 +119,21 @@ class ErrorHandler:
         if self._app_errors and HTTPException not in handlers:
             app.register_error_handler(HTTPException, self.handle_http_error)
 
+    def register(self, blueprint: Blueprint) -> None:
+        """Handle all errors of a blueprint."""
+        # Flask asks the handlers that the application has for a status before the one
+        # that a blueprint has for all errors.
+        for code in (None, *default_exceptions):
+            blueprint.error_handler_spec[None][code][Exception] = self.handle
+
     def handle(self, error: Exception) -> ResponseReturnValue:
         """Return the response to any error of a request, as :meth:`report` shows it."""
         if is_answer(error):
             return t.cast(HTTPException, error)
+
+        # Flask has logged the error that it wraps.
+        if getattr(error, "original_exception", None) is not None:
+            return self.answer(to_records_error(error))
 
         failure = "%s %r failed."
         return self.answer(self.report(error, failure, request.method, request.path))
@@ -174,10 +185,6 @@ class ErrorHandler:
         """Return the response to an HTTP error of the application itself."""
         if error is request.routing_exception and isinstance(error, UnknownURL):
             return self.answer(self._not_found())
-
-        # Flask has logged the error that it wraps.
-        if getattr(error, "original_exception", None) is not None:
-            return self.answer(to_records_error(error))
 
         return self.handle(error)
 
