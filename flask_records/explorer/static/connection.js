@@ -7,6 +7,7 @@ const keyOf = kind => `flask-records-explorer ${new URL('.', document.baseURI).p
 const STORES = [sessionStorage, localStorage]
 // Timers of browsers can't wait for longer.
 const MAX_DELAY = 2 ** 31 - 1
+const OUTAGE = 'The server could not be reached. What you send waits until it is.'
 const STANDARD = ['find', 'get', 'create', 'update', 'patch', 'remove']
 
 // The login that this tab, or the browser, keeps: `{ path, token, isKept }`.
@@ -159,8 +160,7 @@ export class Connection extends EventTarget {
     // Polling reaches another worker with each request, where there are several.
     const socket = io(location.origin, { path, transports: ['websocket', 'polling'], tryAllTransports: true })
     socket.on('connect', () => this.tell(null))
-    socket.on('disconnect', reason => this.tell(`The connection has ended: ${reason}.`))
-    socket.on('connect_error', error => this.tell(`The server could not be reached: ${error.message}.`))
+    for (const event of ['disconnect', 'connect_error']) socket.on(event, () => this.tell(OUTAGE))
     return socket
   }
 

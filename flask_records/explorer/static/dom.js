@@ -64,10 +64,10 @@ export const isTyped = place => [...place.querySelectorAll('form')].some(form =>
 // Returns whether what is typed in a place may be lost, which its reader is asked.
 export const mayLeave = place => !isTyped(place) || confirm(LEAVE)
 
-// Lets the arrow keys move the focus in a node among the elements of a selector, also from others.
-export function moveByArrows (node, stops, starts = stops) {
+// Lets two keys move the focus in a node among the elements of a selector, also from others.
+export function moveByArrows (node, stops, starts = stops, keys = ['ArrowUp', 'ArrowDown']) {
   node.addEventListener('keydown', event => {
-    const way = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const way = [-1, 1][keys.indexOf(event.key)]
     if (!way || !event.target.matches(`${stops}, ${starts}`)) return
     const all = [...node.querySelectorAll(stops)].filter(each => each.checkVisibility())
     const next = all[all.indexOf(event.target) + way]

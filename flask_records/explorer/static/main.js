@@ -69,13 +69,12 @@ function drawFrame (explorer) {
   const { description, connection } = explorer
   const pages = [['', 'Services'], ['events', 'Events'], ['compare', 'Compare']]
   const state = element('span', { id: 'state' })
-  const outage = element('p', { class: 'problem', role: 'alert', hidden: true })
+  const outage = element('p', { class: 'problem', role: 'alert', id: 'outage', hidden: true })
   document.getElementById('messages').before(outage)
   const caller = element('a', { href: address('login'), id: 'caller', class: 'button' })
   const drawState = () => {
     state.textContent = connection.socket ? (connection.isLive ? 'Live' : 'Not connected') : 'No live events'
     state.className = connection.isLive ? 'live' : 'soft'
-    state.title = connection.problem ?? ''
     replace(outage, connection.problem)
     outage.hidden = !connection.problem
     caller.textContent = connection.user || connection.caller ? nameOf(connection.user) : keptLogin() ? '…' : 'Log in'
@@ -138,7 +137,7 @@ async function showView (explorer) {
   left = new AbortController()
   const { signal } = left
   const route = explorer.description.isRefused ? { view: 'login', parts: [], query: '' } : readAddress()
-  const view = element('div', { class: 'view' })
+  const view = element('div', { class: 'view' }, element('p', { class: 'soft loading' }, 'Loading …'))
   for (const open of document.querySelectorAll('dialog')) open.close()
   markCurrent(explorer, route)
   replace(place, view)
@@ -146,16 +145,20 @@ async function showView (explorer) {
     const [module] = await Promise.all([loaderOf(explorer, route)(), explorer.connection.load(route.parts[0])])
     if (!signal.aborted) await module.show(view, explorer, route, signal)
   } catch (error) {
-    if (!signal.aborted) showError(view, error)
+    if (signal.aborted) return
+    const again = () => showView(explorer)
+    showError(view, error, again)
+    explorer.connection.addEventListener('state', () => explorer.connection.isLive && again(), { signal })
   }
   if (!signal.aborted) focusTitle(view)
 }
 
-function showError (view, error) {
+function showError (view, error, again = () => location.reload()) {
+  const isGone = error.code === 404
   replace(view,
-    element('h1', { tabindex: -1 }, 'This could not be shown'),
+    element('h1', { tabindex: -1 }, isGone ? 'Not here' : 'This could not be shown'),
     element('p', { role: 'alert' }, error.message),
-    element('p', {}, button('Try again', () => location.reload())))
+    element('p', {}, isGone ? element('a', { href: address('') }, 'All services') : button('Try again', again)))
 }
 
 function focusTitle (view) {

@@ -1,6 +1,6 @@
 // Fields of services, read from their JSON Schemas.
 
-const TIMES = { 'date-time': 'datetime', date: 'date', time: 'time', 'time-local': 'time' }
+const FORMATS = { 'date-time': 'datetime', date: 'date', time: 'time', 'time-local': 'time', decimal: 'decimal' }
 const LONG = 500
 // The fields that name a record, best first.
 export const NAMES = ['name', 'title', 'username', 'email', 'label', 'text']
@@ -31,7 +31,7 @@ function kindOf (schema = {}) {
   if (found.contentEncoding === 'base64' || found.format === 'byte') return 'binary'
   if (type === 'string') {
     if (found.pattern === '^-?[0-9]+$') return 'bigint'
-    return TIMES[found.format] || (found.maxLength > LONG ? 'longtext' : 'text')
+    return FORMATS[found.format] || (found.maxLength > LONG ? 'longtext' : 'text')
   }
   if (type === 'object') return 'json'
   return { integer: 'integer', number: 'number', boolean: 'boolean', array: 'array' }[type] || 'any'

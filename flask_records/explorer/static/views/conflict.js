@@ -3,7 +3,7 @@ import { button, element, table } from '../dom.js'
 import { bodyFields, described, fieldsOf } from '../schema.js'
 import { show as showValue } from '../values.js'
 
-const GUARDS = ['text', 'longtext', 'integer', 'boolean', 'enum']
+const GUARDS = ['text', 'longtext', 'integer', 'decimal', 'boolean', 'enum']
 const LONGEST = 200
 
 // The record is no longer the one that is edited.

@@ -15,6 +15,7 @@ const KINDS = {
   integer: { make: input({ inputmode: 'numeric' }), write: String, read: readInteger },
   bigint: { make: input({ inputmode: 'numeric' }), write: String, read: text => matched(text, /^[-+]?\d+$/, 'is not a whole number') },
   number: { make: input({ inputmode: 'decimal' }), write: String, read: readNumber },
+  decimal: { make: input({ inputmode: 'decimal' }), write: String, read: text => text.trim() },
   datetime: { make: input({ type: 'datetime-local', step: 0.001 }), write: writeMoment, read: readMoment },
   date: { make: input({ type: 'date' }), write: String, read: text => text },
   time: { make: input({ type: 'time', step: 0.001 }), write: text => text.slice(0, 12), read: text => text },

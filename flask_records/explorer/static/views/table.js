@@ -1,10 +1,10 @@
 // A table of records, whose rows stay as long as their records do.
-import { element, replace } from '../dom.js'
+import { element, moveByArrows, replace } from '../dom.js'
 import { recordLink } from '../links.js'
 import { isKey, valueOf } from '../schema.js'
 import { show } from '../values.js'
 
-const NUMBERS = ['integer', 'number', 'bigint']
+const NUMBERS = ['integer', 'number', 'bigint', 'decimal']
 
 export class Table {
   constructor (view) {
@@ -15,6 +15,7 @@ export class Table {
     this.rows = new Map()
     this.layout = ''
     const table = element('table', {}, this.caption, element('thead', {}, this.head), this.body)
+    moveByArrows(this.head, '.sort', '.sort', ['ArrowLeft', 'ArrowRight'])
     this.node = element('div', { class: 'scroll records', tabindex: '0', role: 'region', 'aria-label': `Records of ${view.service.path}` }, table)
   }
 
@@ -26,6 +27,8 @@ export class Table {
     this.layout = layout
     this.caption.textContent = caption
     replace(this.head, this.all(records), columns.map(column => this.header(column)))
+    // Tab goes to one of them, and arrow keys to the others.
+    this.head.querySelectorAll('.sort').forEach((each, index) => { each.tabIndex = index ? -1 : 0 })
     const keys = records.map((record, index) => keyOf(record, this.view.service, index))
     this.rows = new Map(records.map((record, index) => [keys[index], this.row(columns, record, before.get(keys[index]), isMarked)]))
     const rows = [...this.rows.values()].map(({ node }) => node)
@@ -87,13 +90,19 @@ export class Table {
   cell (column, record, isChanged) {
     const { explorer, service } = this.view
     const value = valueOf(record, column.name)
-    const shown = column.isId && isKey(value) ? recordLink(service, value, String(value), { 'data-key': `row ${value}` }) : show(value, column, explorer)
+    const shown = column.isId && isKey(value) ? recordLink(service, value, String(value), { 'data-key': `row ${value}` }) : show(shortOf(value, column), column, explorer)
     const names = [classOf(column), isChanged ? 'changed' : null].filter(Boolean).join(' ')
-    return element(column.isId ? 'th' : 'td', { scope: column.isId ? 'row' : null, class: names || null }, shown)
+    return element(column.isId ? 'th' : 'td', { scope: column.isId ? 'row' : null, class: names || null, title: shortOf(value, column) === value ? null : value }, shown)
   }
 }
 
 const classOf = ({ kind, relation, isId }) => NUMBERS.includes(kind) && !relation && !isId ? 'numbers' : null
+
+// Returns a floating-point number with six digits, or one after the point.
+function shortOf (value, { kind }) {
+  if (kind !== 'number' || typeof value !== 'number') return value
+  return Math.abs(value) < 1e5 ? Number(value.toPrecision(6)) : Math.round(value * 10) / 10
+}
 
 // Records without a key of their own are known by their place.
 const keyOf = (record, { id }, index) => isKey(record[id]) ? String(record[id]) : `#${index}`
