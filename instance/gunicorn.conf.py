@@ -3,6 +3,9 @@
 import gc
 from os import environ
 
+# Workers that a reload starts import the application alone, and serve at once.
+import flask_records.realtime.asgi  # noqa: F401
+
 wsgi_app = "wsgi:asgi"
 bind = environ.get("BIND", "127.0.0.1:8000")
 

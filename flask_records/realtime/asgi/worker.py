@@ -10,7 +10,6 @@ import typing as t
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 
 from ..connections import Reason
 from ..logins import LOGGED_OUT
@@ -145,16 +144,25 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self.server.transport = self
         self.start(self._check())
-        call_at_shutdown(partial(self.post, self.close))
+        call_at_shutdown(self.close)
 
-    def close(self) -> None:
+    def close(self, go_on: Callable[[], object]) -> None:
         """Admit no more connections, and end those that there are after the calls that
-        have come. The server stops.
+        have come.
+
+        :param go_on: Lets the server stop. It is called after the end of all, or if
+            this is called again.
         """
+        if self.admission.is_closed:
+            go_on()
+            return
+
         self.admission.is_closed = True
 
         for client in list(self.clients.values()):
             client.end_after_calls(STOPPED)
+
+        self.start(self._go_on(go_on))
 
     def finish(self) -> None:
         """Note that a call or a request has been answered."""
@@ -188,16 +196,23 @@ class Worker:
         for client in list(self.clients.values()):
             client.end(STOPPED)
 
-        end = time.monotonic() + STOP_TIMEOUT
-
-        while self.server.connections and time.monotonic() < end:
-            await asyncio.sleep(0.01)
-
+        await self._wait_for_end()
         self.server.is_stopped = True
         self._calls.shutdown(wait=False, cancel_futures=True)
 
         for task in self._tasks:
             task.cancel()
+
+    async def _go_on(self, go_on: Callable[[], object]) -> None:
+        await self._wait_for_end()
+        go_on()
+
+    async def _wait_for_end(self) -> None:
+        """Wait until there are no connections, for a time."""
+        end = time.monotonic() + STOP_TIMEOUT
+
+        while self.server.connections and time.monotonic() < end:
+            await asyncio.sleep(0.01)
 
     def _log_out(self, id: str, event: ClientEvent) -> None:
         if client := self.joined.get(id):

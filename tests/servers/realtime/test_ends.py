@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import operator
 import signal
 import subprocess
 import sys
@@ -15,10 +16,12 @@ import pytest
 import websocket
 from websocket import ABNF
 
+from ... import processes
 from ...event_stream import listening
-from ...processes import free_port, ROOT, started
-from ...realtime_clients import settings_of
+from ...processes import call, free_port, ROOT, started
+from ...realtime_clients import serving, settings_of
 from ...waiting import START, wait_until
+from .. import test_granian
 
 STOPPED = (1001, "The server stops.")
 NAP = "/naps?seconds=1"
@@ -30,6 +33,16 @@ def gunicorn(settings):
 
     with started(
         [*options, "tests.realtime_app:create_asgi_app()"], settings
+    ) as server:
+        yield server
+
+
+@contextmanager
+def granian(settings):
+    command = "granian --interface asgi tests.realtime_app:create_asgi_app"
+
+    with test_granian.granian(
+        None, "--factory", command=command, variables=settings
     ) as server:
         yield server
 
@@ -124,20 +137,58 @@ def test_streams_break_once_the_server_stops(tmp_path, name):
     assert seconds < 1
 
 
-def test_calls_in_progress_are_answered_before_the_server_stops(tmp_path):
+@pytest.mark.parametrize(
+    ("serve", "number"),
+    [
+        (gunicorn, signal.SIGTERM),
+        (uvicorn, signal.SIGTERM),
+        (gunicorn, signal.SIGHUP),
+        (granian, signal.SIGHUP),
+    ],
+    ids=["gunicorn-stop", "uvicorn-stop", "gunicorn-reload", "granian-reload"],
+)
+def test_calls_in_progress_are_answered_before_the_end(tmp_path, serve, number):
     settings = settings_of(tmp_path, WEB_CONCURRENCY="1")
 
-    with gunicorn(settings) as server, connected(server) as socket:
+    with serve(settings) as server, connected(server) as socket:
         with closing(http.client.HTTPConnection(server.host, timeout=30)) as request:
             request.request("GET", NAP)
             socket.send('421["find","naps",{"seconds":"1"}]')
             time.sleep(0.3)
-            server.process.send_signal(signal.SIGTERM)
+            server.process.send_signal(number)
             answer = socket.recv()
             reason, _ = end_of(socket)
             response = json.loads(request.getresponse().read())
-            server.process.wait(15)
+
+            if number == signal.SIGTERM:
+                server.process.wait(15)
+
+        if number == signal.SIGHUP:
+            with connected(server) as socket:
+                socket.send('421["find","naps",{"seconds":"0"}]')
+                assert socket.recv() == answer
 
     assert answer == '431[null,["awake"]]'
     assert response == ["awake"]
     assert reason == STOPPED
+
+
+def test_reload_leaves_no_gap_of_a_second(tmp_path):
+    settings = settings_of(tmp_path, WEB_CONCURRENCY="1")
+    gaps = []
+
+    with serving(settings) as server:
+        for count in range(2, 5):
+            answers = [time.monotonic()]
+            server.process.send_signal(signal.SIGHUP)
+
+            while len(server.workers) < count or answers[-1] < answers[0] + 3:
+                connection = processes.connected(server.host)
+                assert call(connection, "GET", "/processes")[0] == 200
+                answers.append(time.monotonic())
+                connection.close()
+
+            gaps.append(max(map(operator.sub, answers[1:], answers)))
+
+    # Other processes may take the time of one.
+    assert min(gaps) < 1
