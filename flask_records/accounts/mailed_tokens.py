@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hmac
 import logging
+import secrets
 import time
 import typing as t
 from dataclasses import dataclass, field
 from functools import partial
 
-from ..authentication.token_stores import find_token, fingerprint, issue_token
+from ..authentication.token_table import digest_of, fingerprint, StoredToken
 from ..authentication.users import is_address
 from ..database.transaction import Transaction
 from ..errors import BadRequest, NotFound, RecordsError, without_parameters
@@ -18,7 +20,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ..authentication import AuthenticationService, TableTokens
-    from ..authentication.token_stores import StoredToken
     from ..typing import Record
 
 logger = logging.getLogger(__package__)
@@ -28,6 +29,9 @@ VERIFY: t.Final = "verify"
 
 RESET: t.Final = "reset"
 """The kind of tokens that set a new password."""
+
+ID_LENGTH: t.Final = 32
+"""The number of characters of a digest that identify a token."""
 
 DELAY: t.Final = 0.05
 """The seconds that a mail waits until its call is answered."""
@@ -65,7 +69,7 @@ class MailedTokens:
     password or the address of its user changes.
 
     :param authentication: The service that logs the users in.
-    :param store: Stores the tokens.
+    :param table: Stores the tokens.
     :param send: Sends a mail.
     :param lifetimes: The seconds that tokens are valid, by kind.
     """
@@ -73,13 +77,13 @@ class MailedTokens:
     def __init__(
         self,
         authentication: AuthenticationService,
-        store: TableTokens,
+        table: TableTokens,
         send: Callable[[Mail], t.Any],
         lifetimes: Mapping[str, int],
     ) -> None:
         self._authentication = authentication
         self._users = authentication.lookup
-        self._store = store
+        self._table = table
         self._send = send
         self._lifetimes = lifetimes
 
@@ -96,16 +100,26 @@ class MailedTokens:
         with Transaction():
             # Hooks refuse a user who is blocked.
             shown = self._authentication.get_user(user[self._users.id])
-            token = issue_token(
-                self._store,
-                kind,
-                user[self._users.id],
-                self._lifetimes[kind],
-                basis=self._basis(kind, user),
-                address=address,
-            )
+            token = self._create(kind, user, address)
 
         self._send(Mail(mail, address, shown, token))
+
+    def _create(self, kind: str, user: Record, address: str) -> str:
+        token, now = secrets.token_urlsafe(32), int(time.time())
+        digest = digest_of(token)
+        self._table.add(
+            StoredToken(
+                id=digest[:ID_LENGTH],
+                kind=kind,
+                owner=str(user[self._users.id]),
+                digest=digest,
+                state=self._state(kind, user),
+                issued=now,
+                expires=now + self._lifetimes[kind],
+                address=address,
+            )
+        )
+        return token
 
     def notify(self, user: Record) -> None:
         """Tell a user that the password or the address was changed.
@@ -123,9 +137,10 @@ class MailedTokens:
 
         :raises BadRequest: It is not valid.
         """
-        stored = find_token(self._store, kind, token)
+        digest = digest_of(token) if isinstance(token, str) else ""
+        stored = self._table.get(digest[:ID_LENGTH], kind)
 
-        if stored is None:
+        if stored is None or not hmac.compare_digest(stored.digest, digest):
             raise invalid_token()
 
         try:
@@ -133,7 +148,7 @@ class MailedTokens:
         except NotFound as error:
             raise invalid_token() from error
 
-        if stored.state != fingerprint(stored.id, *self._basis(kind, user)):
+        if stored.state != self._state(kind, user):
             raise invalid_token()
 
         return stored, user
@@ -143,14 +158,14 @@ class MailedTokens:
 
         :raises BadRequest: It was used meanwhile.
         """
-        if not self._store.remove(stored.id):
+        if not self._table.remove(stored.id):
             raise invalid_token()
 
-    def _basis(self, kind: str, user: Record) -> tuple[t.Any, ...]:
-        """Return what a token depends on."""
+    def _state(self, kind: str, user: Record) -> str:
+        """Return a fingerprint of what a token depends on."""
         hash = user.get(self._authentication.password)
         address = user.get(self._authentication.username)
-        return kind, self._users.path, hash, address
+        return fingerprint(kind, self._users.path, hash, address)
 
 
 def send_later(mail: Callable[[], None]) -> None:

@@ -9,5 +9,5 @@ from .hooks import set_user_field as set_user_field
 from .oauth_strategy import OAuthStrategy as OAuthStrategy
 from .service import AuthenticationService as AuthenticationService
 from .strategies import Strategy as Strategy
-from .token_stores import TableTokens as TableTokens
-from .token_stores import TokenMixin as TokenMixin
+from .token_table import TableTokens as TableTokens
+from .token_table import TokenMixin as TokenMixin

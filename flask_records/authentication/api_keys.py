@@ -20,7 +20,7 @@ from ..service.globals import call_stack
 from ..signals import CallSignals
 from .records import current_records
 from .strategies import Strategy
-from .token_stores import digest_of
+from .token_table import digest_of
 from .tokens import DAY, MAX_TIME
 
 if t.TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ..http.error_handler import line_of, Outages
 from ..service.globals import call_stack
 from ..settings import Check, read_settings
 from .records import current_records
-from .token_stores import digest_of
+from .token_table import digest_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping

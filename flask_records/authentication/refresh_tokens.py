@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import hmac
 import secrets
 import time
 import typing as t
-from functools import partial
+from dataclasses import replace
 
 from flask import after_this_request, current_app, has_request_context, request
 from werkzeug.http import parse_cookie
 
 from ..errors import NotAuthenticated
 from ..http.blueprint import PROVIDER as REST
-from ..http.body import BODY_PARSERS, read_body
 from ..http.routes import current_routes
 from .strategies import ACCESS_TOKEN, Strategy
-from .token_stores import (
-    digest_of,
-    find_by_id,
-    fingerprint,
-    following,
-    id_of,
-    is_genuine,
-    issue_token,
-)
+from .token_table import fingerprint, StoredToken
 from .tokens import CLAIM, VerifiedUser
 
 if t.TYPE_CHECKING:
@@ -36,7 +26,8 @@ if t.TYPE_CHECKING:
     from ..service.schemas import Schema
     from ..typing import Id, Record
     from .service import AuthenticationService
-    from .token_stores import StoredToken, TableTokens
+    from .token_table import TableTokens
+    from .tokens import Tokens
 
 KIND: t.Final = "refresh"
 """The name of the strategy, and the kind of the tokens."""
@@ -45,15 +36,12 @@ FIELD: t.Final = "refreshToken"
 """The name of the token in bodies, and of the cookie."""
 
 RENEWED: t.Final = "renewed"
-"""The key of the new token in the result of the strategy."""
+"""The key of the renewed session in the result of the strategy."""
 
 GRACE: t.Final = 30
 """The seconds that a token is accepted after it was replaced: tabs of a browser renew
 their login at once, and answers are lost.
 """
-
-SALT_LENGTH: t.Final = 32
-"""The number of characters of a digest that are its salt."""
 
 INVALID: t.Final = "The refresh token is not valid. Log in again."
 
@@ -63,25 +51,24 @@ IN_BODY: t.Final[Mapping[str, Schema]] = {FIELD: {"type": "string"}}
 
 class RefreshTokens:
     """Renews logins: each login begins a session, whose refresh token gets a new access
-    token and a new refresh token, the same ones for :data:`GRACE` seconds. A token that
-    is used later ends its session, since somebody has a copy. A logout ends the
+    token and the next refresh token, for :data:`GRACE` seconds more than once. A token
+    that is used later ends its session, since somebody has a copy. A logout ends the
     session, and a change of the password all sessions of the user.
 
+    A refresh token is a signed token with the session, and with its number there. The
+    table has the number of the latest.
+
     :param service: The authentication service.
-    :param store: Stores the tokens.
+    :param table: Stores the sessions.
     :param cookie: ``True`` to have the refresh token in a cookie that scripts can't
         read. In the body by default.
     """
 
     def __init__(
-        self,
-        service: AuthenticationService,
-        store: TableTokens,
-        *,
-        cookie: bool = False,
+        self, service: AuthenticationService, table: TableTokens, *, cookie: bool
     ) -> None:
         self._service = service
-        self._store = store
+        self._table = table
         self._has_cookie = cookie
         self.properties = {} if cookie else IN_BODY
         """The schemas of the fields that it adds to what a login takes and returns."""
@@ -95,14 +82,17 @@ class RefreshTokens:
 
         :param result: The result of a strategy.
         """
-        token = result.pop(RENEWED, None) or self._begin(result["user"])
-        claims = {CLAIM: id_of(token)}
+        session = result.pop(RENEWED, None) or self._begin(result["user"])
+        claims = {CLAIM: session.id}
+        token, _ = self._tokens.create_token(
+            session.owner, token_id=session.digest, claims=claims
+        )
 
         if not self._has_cookie:
             return claims, {FIELD: token}
 
         if _can_set_cookie(params):
-            self._set_cookie(token, self._service.settings.refresh_lifetime)
+            self._set_cookie(token, self._tokens.lifetime)
 
         return claims, {}
 
@@ -111,9 +101,8 @@ class RefreshTokens:
 
         :param payload: The claims of the token.
         """
-        # It may be renewed at the same time.
-        if stored := self._session_of(payload):
-            self._store.remove(stored.id)
+        if session := self._session_of(payload):
+            self._table.remove(session.id)
 
         if self._has_cookie and _can_set_cookie(params):
             self._set_cookie("", 0)
@@ -125,11 +114,10 @@ class RefreshTokens:
 
         :param id: The identifier of the call, which may be a token.
         """
-        token = self._token_of(_body_of(params) or {FIELD: id}, params)
-        stored = find_by_id(self._store, KIND, token)
+        session, _ = self._find(self._token_of({FIELD: id}, params))
 
-        if stored and (_is_current(stored, token) or self._replacement(stored, token)):
-            return {CLAIM: stored.id, "sub": stored.owner}
+        if session is not None:
+            return {CLAIM: session.id, "sub": session.owner}
 
         token = (params.authentication or {}).get(ACCESS_TOKEN)
 
@@ -145,9 +133,9 @@ class RefreshTokens:
 
         :param payload: The claims of the token.
         """
-        if stored := self._session_of(payload):
-            state = self._state(stored.id, self._hash_of(stored.owner))
-            self._store.replace(stored.id, stored.digest, state=state)
+        if session := self._session_of(payload):
+            state = fingerprint(session.id, self._hash_of(session.owner))
+            self._table.replace(session.id, session.digest, state=state)
 
     def end_reused(self, method: str, context: HookContext) -> None:
         """End the session of a token that was replaced some time ago: an error hook,
@@ -158,20 +146,16 @@ class RefreshTokens:
         if data.get("strategy") != KIND:
             return
 
-        token = self._token_of(data, context.params)
-        stored = find_by_id(self._store, KIND, token)
+        session, age = self._find(self._token_of(data, context.params))
 
-        if stored is None or _is_current(stored, token) or not is_genuine(token):
-            return
-
-        if self._replacement(stored, token) is None:
-            self._service.end_session({CLAIM: stored.id, "sub": stored.owner})
-            self._store.remove(stored.id)
+        if session is not None and not self._is_usable(session, age):
+            self._service.end_session({CLAIM: session.id, "sub": session.owner})
+            self._table.remove(session.id)
 
     def _authenticate(
         self, service: AuthenticationService, data: Record, params: Params
     ) -> Record:
-        """Return the user of a refresh token, and the token that replaces it.
+        """Return the user of a refresh token, and its session.
 
         :raises NotAuthenticated: The token is not valid, was replaced, its user is
             gone, was logged out, or has another password.
@@ -180,81 +164,99 @@ class RefreshTokens:
             raise NotAuthenticated("The refresh token is a cookie: renew it over HTTP.")
 
         token = self._token_of(data, params)
-        renewed = None
 
         # Another tab may replace it meanwhile.
         for _ in range(2):
-            stored = find_by_id(self._store, KIND, token)
+            session, age = self._find(token)
 
-            if stored is None or stored.expires <= time.time():
+            if session is None or not self._is_usable(session, age):
                 break
 
-            renewed = self._replacement(stored, token)
-
-            if renewed is None and not _is_current(stored, token):
-                break
-
-            user = self._user_of(stored)
-            renewed = renewed or self._replace(stored, token)
+            user = self._user_of(session)
+            renewed = session if age else self._renew(session)
 
             if renewed is not None:
                 return {"user": user, RENEWED: renewed}
 
         raise NotAuthenticated(INVALID)
 
-    def _user_of(self, stored: StoredToken) -> Record:
+    @property
+    def _tokens(self) -> Tokens:
+        """Creates and verifies refresh tokens, which are for this service alone."""
+        settings, path = self._service.settings, self._service.as_service.path
+        return replace(
+            settings.tokens,
+            audience=f"{settings.tokens.audience} {path} {KIND}",
+            lifetime=settings.refresh_lifetime,
+        )
+
+    def _find(self, token: t.Any) -> tuple[StoredToken | None, int]:
+        """Return the session of a refresh token, if there is one, and the number of
+        tokens that have followed the token.
+        """
+        try:
+            claims = self._tokens.claims_of(token)
+        except NotAuthenticated:
+            return None, 0
+
+        session = self._table.get(claims[CLAIM], KIND)
+        age = 0 if session is None else int(session.digest) - int(claims["jti"])
+        return session, age
+
+    def _is_usable(self, session: StoredToken, age: int) -> bool:
+        """Return whether a token is the latest of a session, or was a moment ago."""
+        time_of_use = session.expires - self._tokens.lifetime
+        is_recent = abs(time.time() - time_of_use) <= GRACE
+        return age == 0 or (age == 1 and is_recent)
+
+    def _user_of(self, session: StoredToken) -> Record:
         """Return the user of a session.
 
         :raises NotAuthenticated: The user is gone, was logged out, or has another
             password.
         """
         users = self._service.lookup
-        user, _ = users.load(stored.owner)
-        hash = self._hash_of(user[users.id])
-        is_same = stored.state == self._state(stored.id, hash)
+        user, _ = users.load(session.owner)
+        id = user[users.id]
+        hash = self._hash_of(id)
+        is_same = session.state == fingerprint(session.id, hash)
 
-        if not is_same or stored.issued < self._service.tokens.mark_of(user[users.id]):
+        if not is_same or session.issued < self._service.tokens.mark_of(id):
             raise NotAuthenticated(INVALID)
 
         return VerifiedUser(user, users.service, hash)
 
-    def _replace(self, stored: StoredToken, token: str) -> str | None:
-        """Return a new token in the place of one, or ``None`` if it was replaced."""
-        salt = secrets.token_hex(SALT_LENGTH // 2)
-        renewed = following(token, salt)
-        changes = {
-            "digest": _sealed(renewed, salt),
-            "expires": int(time.time()) + self._service.settings.refresh_lifetime,
+    def _renew(self, session: StoredToken) -> StoredToken | None:
+        """Count a new token of a session, or return ``None`` if another call has."""
+        changes: Record = {
+            "digest": str(int(session.digest) + 1),
+            "expires": int(time.time()) + self._tokens.lifetime,
         }
-        is_replaced = self._store.replace(stored.id, stored.digest, **changes)
-        return renewed if is_replaced else None
+        is_renewed = self._table.replace(session.id, session.digest, **changes)
+        return replace(session, **changes) if is_renewed else None
 
-    def _replacement(self, stored: StoredToken, token: str) -> str | None:
-        """Return the token that has replaced one a moment ago, or ``None``."""
-        renewed = following(token, stored.digest[:SALT_LENGTH])
-        time_of_use = stored.expires - self._service.settings.refresh_lifetime
-        is_recent = abs(time.time() - time_of_use) <= GRACE
-        return renewed if is_recent and _is_current(stored, renewed) else None
-
-    def _begin(self, user: Record) -> str:
-        service, id = self._service, user[self._service.id]
-        return issue_token(
-            self._store,
-            KIND,
-            id,
-            service.settings.refresh_lifetime,
-            basis=self._basis(service.tokens.hash_of(user)),
-            # Those of a user who is logged out everywhere are before the mark.
-            not_before=service.tokens.mark_of(id),
-            seal=partial(_sealed, salt=secrets.token_hex(SALT_LENGTH // 2)),
+    def _begin(self, user: Record) -> StoredToken:
+        tokens, owner = self._service.tokens, user[self._service.id]
+        id, now = secrets.token_hex(16), int(time.time())
+        session = StoredToken(
+            id=id,
+            kind=KIND,
+            owner=str(owner),
+            digest="1",
+            state=fingerprint(id, tokens.hash_of(user)),
+            # Sessions of a user who is logged out everywhere are before the mark.
+            issued=max(now, tokens.mark_of(owner)),
+            expires=now + self._tokens.lifetime,
         )
+        self._table.add(session)
+        return session
 
     def _session_of(self, payload: Record) -> StoredToken | None:
         """Return the session that an access token belongs to, if it has not ended."""
         id = payload.get(CLAIM)
-        stored = self._store.get(id) if isinstance(id, str) else None
-        is_own = stored is not None and stored.owner == str(payload["sub"])
-        return stored if is_own else None
+        session = self._table.get(id, KIND) if isinstance(id, str) else None
+        is_own = session is not None and session.owner == str(payload["sub"])
+        return session if is_own else None
 
     def _token_of(self, data: Record, params: Params) -> t.Any:
         """Return what a client has sent as its token."""
@@ -266,20 +268,6 @@ class RefreshTokens:
     def _hash_of(self, id: Id) -> str | None:
         """Return the password hash that a user has now."""
         return self._service.lookup.credentials(id).get(self._service.password)
-
-    def _state(self, id: str, hash: str | None) -> str:
-        """Return the fingerprint of a session.
-
-        :param id: The identifier of the session.
-        :param hash: The password hash of the user.
-        """
-        return fingerprint(id, *self._basis(hash))
-
-    def _basis(self, hash: str | None) -> tuple[t.Any, ...]:
-        """Return what a session depends on. Other services may have other ways in."""
-        service = self._service
-        audience = service.settings.tokens.audience
-        return service.users_path, hash, service.as_service.path, audience
 
     def _set_cookie(self, token: str, lifetime: int) -> None:
         """Set the cookie in the response to the current request, if it succeeds."""
@@ -302,29 +290,6 @@ class RefreshTokens:
             return response
 
         after_this_request(set_cookie)
-
-
-def _sealed(token: str, salt: str) -> str:
-    """Return the digest of a token, after the salt that it was made with."""
-    return f"{salt}{digest_of(salt + token)[SALT_LENGTH:]}"
-
-
-def _is_current(stored: StoredToken, token: str) -> bool:
-    """Return whether a token is the latest of its session."""
-    digest = _sealed(token, stored.digest[:SALT_LENGTH])
-    return hmac.compare_digest(stored.digest, digest)
-
-
-def _body_of(params: Params) -> Record | None:
-    """Return the JSON object in the body of a logout, if there is one."""
-    is_json = params.provider == REST and request.mimetype == "application/json"
-
-    # Some clients name a type for an empty body.
-    if not is_json or not request.content_length:
-        return None
-
-    body = read_body(request, "remove", BODY_PARSERS)
-    return body if isinstance(body, dict) else None
 
 
 def _can_set_cookie(params: Params) -> bool:

@@ -29,7 +29,7 @@ from .strategies import (
     schema_of_credentials,
     schema_of_login,
 )
-from .token_stores import digest_of
+from .token_table import digest_of
 from .tokens import NO_CLAIMS, UserTokens, VerifiedUser
 from .users import Users
 
@@ -42,7 +42,7 @@ if t.TYPE_CHECKING:
     from ..service import Service
     from ..typing import Id, Record
     from .strategies import Strategy
-    from .token_stores import TableTokens
+    from .token_table import TableTokens
 
     Strategies: t.TypeAlias = Mapping[str, Strategy | OAuthStrategy]
 

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 
 from ..errors import NotAuthenticated
 from ..service.results import PrivateRecord
-from .token_stores import digest_of, fingerprint
+from .token_table import digest_of, fingerprint
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping

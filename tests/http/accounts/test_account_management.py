@@ -213,7 +213,7 @@ def test_change_of_the_address_ends_a_token(app, client, records, ann, mails, ma
 @pytest.mark.parametrize(
     "guess",
     [
-        lambda token: f"{token.partition('.')[0]}.{secrets.token_urlsafe(32)}",
+        lambda token: token[:-1] + chr(ord(token[-1]) ^ 1),
         lambda token: secrets.token_hex(16) + token[32:],
         str.swapcase,
         lambda token: "",
@@ -515,7 +515,7 @@ def test_token_is_in_no_log_event_answer_or_table(
         rows = db.session.execute(db.select(Token.__table__)).all()
 
     assert rows
-    assert token.partition(".")[2] not in f"{events} {caplog.text} {rows} {mails}"
+    assert token not in f"{events} {caplog.text} {rows} {mails}"
 
 
 @in_sqlite

@@ -10,7 +10,6 @@ import pytest
 from flask import Flask
 
 from flask_records import AuthenticationService, FlaskRecords, TableTokens
-from flask_records.authentication.token_stores import new_token
 from flask_records.openapi import document
 from tests.authentication import bearer, SECRET, signed
 from tests.http.accounts.people import (
@@ -80,27 +79,29 @@ def test_refresh_token_of_two_renewals_ago_ends_its_session(client, ann):
 
 
 @everywhere
-def test_tabs_that_renew_one_after_the_other_have_the_same_token(client, ann):
+def test_tabs_that_renew_one_after_the_other_stay_logged_in(client, ann):
     token = log_in(client)["refreshToken"]
 
     first, second = renew(client, token), renew(client, token)
 
     assert (first.status_code, second.status_code) == (201, 201)
-    assert first.json["refreshToken"] == second.json["refreshToken"]
     assert is_valid(client, second.json["accessToken"])
-    assert renew(client, second.json["refreshToken"]).status_code == 201
+
+    for each in (first, second, first):
+        assert renew(client, each.json["refreshToken"]).status_code == 201
 
 
 @everywhere
-def test_of_twenty_renewals_at_once_all_have_the_same_token(app, client, ann):
+def test_of_twenty_renewals_at_once_all_get_a_token(app, client, ann):
     token = log_in(client)["refreshToken"]
 
     with ThreadPoolExecutor(20) as pool:
         done = list(pool.map(lambda _: renew(app.test_client(), token), range(20)))
 
     assert [response.status_code for response in done] == [201] * 20
-    [renewed] = {response.json["refreshToken"] for response in done}
-    assert renew(client, renewed).status_code == 201
+
+    for response in done:
+        assert renew(client, response.json["refreshToken"]).status_code == 201
 
 
 @everywhere
@@ -109,14 +110,12 @@ def test_nobody_ends_a_session_whose_name_they_know(client, ann, seconds):
     login = log_in(client)
     renewed = renew(client, login["refreshToken"]).json
     sid = login["authentication"]["payload"]["sid"]
-    names = sid, login["refreshToken"][:32]
-    guesses = [f"{name}.{secrets.token_urlsafe(32)}" for name in names]
+    guesses = sid, other_secret(login["refreshToken"]), signed(sid=sid)
 
     with clock(seconds):
-        # The last one is in the form of all tokens.
-        for guess in (*guesses, new_token(sid)):
+        for guess in guesses:
             assert renew(client, guess).json == INVALID
-            assert client.delete("/authentication", json={"refreshToken": guess}).json
+            assert client.delete(f"/authentication/{guess}").status_code == 401
 
     assert is_valid(client, renewed["accessToken"])
     assert renew(client, renewed["refreshToken"]).status_code == 201
@@ -136,7 +135,7 @@ def test_refresh_token_is_for_the_service_that_has_issued_it(
 
 
 def other_secret(token):
-    return f"{token.partition('.')[0]}.{secrets.token_urlsafe(32)}"
+    return f"{token.rpartition('.')[0]}.{secrets.token_urlsafe(32)}"
 
 
 @in_sqlite
@@ -203,14 +202,6 @@ ENDS = {
         "/authentication", headers=bearer(login["accessToken"])
     ),
     "the refresh token": lambda client, login: client.delete(
-        "/authentication", json={"refreshToken": login["refreshToken"]}
-    ),
-    "both": lambda client, login: client.delete(
-        "/authentication",
-        json={"refreshToken": login["refreshToken"]},
-        headers=bearer(login["accessToken"]),
-    ),
-    "the refresh token in the path": lambda client, login: client.delete(
         f"/authentication/{login['refreshToken']}"
     ),
 }
@@ -231,18 +222,6 @@ def test_logout_needs_no_access_token_that_is_valid(client, ann, end):
     assert renew(client, other["refreshToken"]).status_code == 201
 
 
-@in_sqlite
-def test_logout_may_name_the_type_of_an_empty_body(client, ann):
-    headers = bearer(log_in(client)["accessToken"])
-
-    with clock(15 * 60):
-        response = client.delete(
-            "/authentication", headers=headers, content_type="application/json"
-        )
-
-    assert response.status_code == 200
-
-
 @everywhere
 def test_logout_ends_all_access_tokens_of_the_session(client, ann):
     login, other = log_in(client), log_in(client)
@@ -256,22 +235,19 @@ def test_logout_ends_all_access_tokens_of_the_session(client, ann):
 
 @in_sqlite
 @pytest.mark.parametrize(
-    ("path", "body", "headers", "message"),
+    ("path", "headers", "message"),
     [
-        ("", {}, {}, "Not authenticated"),
-        ("", {"refreshToken": None}, {}, "Not authenticated"),
-        ("", {"refreshToken": {"$ne": ""}}, {}, "Not authenticated"),
-        ("", ["x"], {}, "Not authenticated"),
-        ("/x", {}, {}, "Not authenticated"),
-        ("", {}, bearer("x"), "jwt malformed"),
-        ("", {}, bearer(signed("x" * 32, exp=1)), "invalid signature"),
-        ("", {}, bearer(signed(exp=1)), "jwt expired"),
-        ("", {}, bearer(signed(exp=1, sid="x")), "jwt expired"),
-        ("", {}, bearer(signed(exp=1, sid=["x"])), "jwt expired"),
+        ("", {}, "Not authenticated"),
+        ("/x", {}, "Not authenticated"),
+        ("", bearer("x"), "jwt malformed"),
+        ("", bearer(signed("x" * 32, exp=1)), "invalid signature"),
+        ("", bearer(signed(exp=1)), "jwt expired"),
+        ("", bearer(signed(exp=1, sid="x")), "jwt expired"),
+        ("", bearer(signed(exp=1, sid=["x"])), "jwt expired"),
     ],
 )
-def test_logout_without_a_session_is_refused(client, ann, path, body, headers, message):
-    response = client.delete(f"/authentication{path}", json=body, headers=headers)
+def test_logout_without_a_session_is_refused(client, ann, path, headers, message):
+    response = client.delete(f"/authentication{path}", headers=headers)
 
     assert (response.status_code, response.json["message"]) == (401, message)
 
@@ -281,11 +257,11 @@ class RenewedMeanwhile(TableTokens):
 
     is_on = False
 
-    def get(self, id):
-        stored = super().get(id)
+    def get(self, id, kind):
+        stored = super().get(id, kind)
 
         if self.is_on:
-            self.replace(id, stored.digest, digest="0" * 64)
+            self.replace(id, stored.digest, digest="2")
 
         return stored
 
@@ -302,7 +278,7 @@ def test_logout_ends_a_session_that_is_renewed_at_the_same_time():
         store.is_on = False
 
         with app.app_context():
-            left = store.get(login["authentication"]["payload"]["sid"])
+            left = store.get(login["authentication"]["payload"]["sid"], "refresh")
 
     assert left is None
 
@@ -377,7 +353,7 @@ def test_refresh_token_is_in_no_log_event_or_table(app, client, ann, caplog, rec
 
     assert len(events) == 4
     assert "INSERT INTO token" in caplog.text
-    assert token.partition(".")[2] not in f"{events} {caplog.text} {rows}"
+    assert token not in f"{events} {caplog.text} {rows}"
 
 
 @in_sqlite
@@ -462,7 +438,7 @@ def test_cookie_alone_ends_its_session(cookie_client):
     assert cookie_client.post("/authentication", json=data).json == INVALID
 
 
-def test_cookies_of_tabs_that_renew_at_once_are_the_same(cookie_client):
+def test_cookies_of_tabs_that_renew_at_once_both_work(cookie_client):
     log_in(cookie_client)
     tab = cookie_client.application.test_client()
     token = cookie_client.get_cookie("refreshToken", path="/authentication").value
@@ -471,11 +447,9 @@ def test_cookies_of_tabs_that_renew_at_once_are_the_same(cookie_client):
     for each in (cookie_client, tab):
         each.post("/authentication", json={"strategy": "refresh"})
 
-    one, other = [
-        each.get_cookie("refreshToken", path="/authentication").value
-        for each in (cookie_client, tab)
-    ]
-    assert token != one == other
+    for each in (cookie_client, tab, cookie_client):
+        renewed = each.post("/authentication", json={"strategy": "refresh"})
+        assert renewed.status_code == 201
 
 
 @pytest.mark.parametrize(

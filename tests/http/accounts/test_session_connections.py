@@ -23,8 +23,7 @@ def log_out_by_a_newer_token(client, login, renewed):
 
 
 def log_out_by_the_refresh_token(client, login, renewed):
-    data = {"refreshToken": renewed["refreshToken"]}
-    client.delete("/authentication", json=data)
+    client.delete(f"/authentication/{renewed['refreshToken']}")
 
 
 def use_again(client, login, renewed):

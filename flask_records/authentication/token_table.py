@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import hmac
-import re
 import secrets
 import time
 import typing as t
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
@@ -25,17 +22,11 @@ from ..service.events import Transports
 from ..signals import CallSignals
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from ..database.driver_cursor import Rows
     from ..database.sessions import SessionSource
     from ..typing import Record
-
-TOKEN = re.compile(r"[0-9a-f]{32}\.[\w-]{43}", re.ASCII)
-"""A token: a part whose digest identifies it, and a secret."""
-
-SECRET_LENGTH: t.Final = 22
-"""The number of characters of the random part of the secret. A check follows."""
 
 MARK: t.Final = "mark"
 """The kind of the rows that are marks."""
@@ -49,10 +40,10 @@ CLEANUP_SIZE: t.Final = 100
 
 @dataclass(frozen=True)
 class StoredToken:
-    """A token as a store has it, without its secret part."""
+    """A token as the table has it, without its text."""
 
     id: str
-    """Its identifier, which stays the same if it is replaced."""
+    """Its identifier. All refresh tokens of a session are one token of the table."""
 
     kind: str
     """The kind of the token, which tells its use."""
@@ -61,7 +52,7 @@ class StoredToken:
     """The identifier of the user, as text."""
 
     digest: str
-    """The digest of the whole token, of 64 characters."""
+    """The digest of the token, or the number of the latest refresh token."""
 
     state: str
     """A fingerprint of what the token depends on, such as the password hash."""
@@ -90,8 +81,8 @@ class TokenMixin:
 
 
 class TableTokens:
-    """Stores random tokens, as digests, and marks, in the transaction of the call. A
-    mark revokes the access tokens with a key that were issued before a time.
+    """Stores tokens, and marks, in the transaction of the call. A mark revokes the
+    access tokens with a key that were issued before a time.
 
     :param model: A model with the columns of :class:`TokenMixin`.
     :param session: The source of sessions, as for :class:`.SQLAlchemyService`.
@@ -104,9 +95,6 @@ class TableTokens:
         # The service has no path in an application: only this class calls it.
         self._records = Service("tokens", records, CallSignals(), Transports())
         self._database = Database(session, sa.inspect(model))
-        self._by_id = sa.select(*(getattr(model, name) for name in FIELDS)).where(
-            model.id == sa.bindparam("token")
-        )
         self._latest = sa.select(sa.func.max(model.issued)).where(
             sa.or_(*(model.digest == sa.bindparam(name) for name in KEYS))
         )
@@ -124,10 +112,11 @@ class TableTokens:
 
         self._records._create(asdict(token))
 
-    def get(self, id: str) -> StoredToken | None:
-        """Return the token with an identifier, if there is one."""
-        rows = self._rows(self._by_id, {"token": id})
-        return StoredToken(**dict(zip(FIELDS, rows[0], strict=True))) if rows else None
+    def get(self, id: str, kind: str) -> StoredToken | None:
+        """Return the token of a kind with an identifier, unless it has expired."""
+        query = {"id": id, "kind": kind, "expires": {"$gt": int(time.time())}}
+        records = t.cast("list[Record]", self._records._find(Params(query=query)))
+        return StoredToken(**records[0]) if records else None
 
     def replace(self, id: str, digest: str, /, **changes: t.Any) -> bool:
         """Change the fields of a token that has a digest. Return ``False`` if there is
@@ -170,40 +159,6 @@ class TableTokens:
             return reading.rows(Plan(statement, parameters))
 
 
-FIELDS: t.Final = tuple(field.name for field in fields(StoredToken))
-
-
-def new_token(head: str | None = None, secret: str | None = None) -> str:
-    """Return a random token, whose end tells it from a text that was made up.
-
-    :param head: Its first part. A random one by default.
-    :param secret: The first 22 characters of the rest. Random ones by default.
-    """
-    head, secret = head or secrets.token_hex(16), secret or secrets.token_urlsafe(16)
-    return f"{head}.{secret}{_text_of(f'{head}.{secret}')[:21]}"
-
-
-def is_genuine(token: str) -> bool:
-    """Return whether a token was made here, rather than from the first part of one."""
-    head, _, rest = token.partition(".")
-    return hmac.compare_digest(token, new_token(head, rest[:SECRET_LENGTH]))
-
-
-def following(token: str, salt: str) -> str:
-    """Return the token that replaces one, which is the same each time.
-
-    :param salt: A random text that clients do not know.
-    """
-    return new_token(token.partition(".")[0], _text_of(salt + token)[:SECRET_LENGTH])
-
-
-def id_of(token: str) -> str:
-    """Return the identifier of a token and of those that replace it, from which nobody
-    can tell the first part of the token.
-    """
-    return digest_of(token.partition(".")[0])[:32]
-
-
 def digest_of(text: str) -> str:
     """Return the digest of a token, or of another text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -214,71 +169,6 @@ def fingerprint(*parts: t.Any) -> str:
     text = "\0".join(f"{part or ''}" for part in parts)
     data = text.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
-def issue_token(
-    store: TableTokens,
-    kind: str,
-    owner: t.Any,
-    lifetime: int,
-    *,
-    basis: Sequence[t.Any],
-    not_before: int = 0,
-    address: str = "",
-    seal: Callable[[str], str] = digest_of,
-) -> str:
-    """Store a new token, and return it.
-
-    :param owner: The identifier of the user.
-    :param lifetime: The seconds that it is valid.
-    :param basis: What it depends on, for its :func:`fingerprint`, after its identifier.
-    :param not_before: The time of issue, if it is later than now.
-    :param seal: Returns the digest that is stored.
-    """
-    token, now = new_token(), int(time.time())
-    id = id_of(token)
-    store.add(
-        StoredToken(
-            id=id,
-            kind=kind,
-            owner=str(owner),
-            digest=seal(token),
-            state=fingerprint(id, *basis),
-            issued=max(now, not_before),
-            expires=now + lifetime,
-            address=address,
-        )
-    )
-    return token
-
-
-def find_token(store: TableTokens, kind: str, token: t.Any) -> StoredToken | None:
-    """Return a token as a store has it, or ``None`` if it is not a token of this kind
-    that is valid now.
-
-    :param token: What a client has sent.
-    """
-    stored = find_by_id(store, kind, token)
-
-    if stored is None or stored.expires <= time.time():
-        return None
-
-    return stored if hmac.compare_digest(stored.digest, digest_of(token)) else None
-
-
-def find_by_id(store: TableTokens, kind: str, token: t.Any) -> StoredToken | None:
-    """Return the token of a kind whose identifier a token has, whatever its secret."""
-    if not isinstance(token, str) or TOKEN.fullmatch(token) is None:
-        return None
-
-    stored = store.get(id_of(token))
-    return stored if stored is not None and stored.kind == kind else None
-
-
-def _text_of(text: str) -> str:
-    """Return a digest in the characters of a token."""
-    digest = hashlib.sha256(text.encode()).digest()
-    return base64.urlsafe_b64encode(digest).decode()
 
 
 def _parameters(keys: tuple[str, ...]) -> Record:
