@@ -51,8 +51,8 @@ SHOWN_LENGTH: t.Final = 100
 
 
 TOO_LARGE: t.Final = """\
-The answer has more than {limit} bytes. Ask for less: narrow the query, send a $limit \
-or a $select, or populate less.\
+The answer has more than {limit} bytes. Narrow the query, populate less, or send a \
+$limit or a $select to find.\
 """
 
 

@@ -102,7 +102,7 @@ class Application:
                 await refuse(scope, send, NO_SOCKET)
         elif is_ours:
             await self._serve_polling(scope, receive, send)
-        elif path == self._stream_path and scope["method"] != "HEAD":
+        elif path == self._stream_path:
             await self._serve_stream(scope, receive, send)
         else:
             await self._requests(scope, receive, send)

@@ -18,6 +18,7 @@ from flask_records.realtime.asgi import stream
 from ...authentication import ANN, bearer
 from ...event_stream import EventStream, listening
 from ...realtime import live, loop_of, make_live_records, Plain, running_asgi
+from ...redis_server import own_redis
 from ...waiting import wait_until
 
 STREAM = {"stream": "sse"}
@@ -129,11 +130,13 @@ def test_bad_token_is_refused_before_the_stream(records, tmp_path, value):
     assert client.headers["www-authenticate"] == "Bearer"
 
 
-def test_stream_is_read_by_get_alone(records, tmp_path, caplog):
+@pytest.mark.parametrize("verb", ["POST", "HEAD"])
+def test_stream_is_read_by_get_alone(records, tmp_path, caplog, verb):
     with live(records, tmp_path, STREAM) as site:
-        answer = requests.post(f"{site.url}/sse", json={}, timeout=30)
+        answer = requests.request(verb, f"{site.url}/sse", timeout=30)
 
-    assert (answer.status_code, answer.json()["name"]) == (405, "MethodNotAllowed")
+    assert answer.status_code == 405
+    assert "is read by GET" in answer.text or verb == "HEAD"
     assert not [each for each in caplog.records if "connections" in each.getMessage()]
 
 
@@ -289,6 +292,25 @@ def test_stream_that_may_have_lost_something_breaks(
             how = client.end()
 
     assert how == ([], "broken")
+
+
+def test_redis_that_goes_away_breaks_streams_once_it_is_back(public, tmp_path):
+    with own_redis() as server:
+        settings = {**STREAM, "message_queue": server.url}
+
+        with live(public, tmp_path, settings) as site:
+            with listening(site.url) as client:
+                server.stop()
+                emit(site, "lost")
+                server.start()
+                how = client.end()
+
+            with listening(site.url) as client:
+                emit(site, "Hi")
+                text = client.next()["data"]["text"]
+
+    assert how == ([], "broken")
+    assert text == "Hi"
 
 
 def test_rule_that_can_not_be_asked_breaks_the_stream(tmp_path):
