@@ -63,6 +63,7 @@ test('a lost connection is shown, and what was missed is loaded', async t => {
   await shows(page, ['eins', 'three', 'four'])
   await page.getByRole('link', { name: `${other.name} 2 unread` }).waitFor()
   await connection(page).waitFor({ state: 'hidden' })
+  await alert(page, 'There is no connection.').waitFor({ state: 'hidden' })
   await page.getByRole('button', { name: 'Send' }).click()
   await shows(page, ['eins', 'three', 'four', 'not yet'])
 })

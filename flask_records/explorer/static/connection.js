@@ -7,7 +7,8 @@ const keyOf = kind => `flask-records-explorer ${new URL('.', document.baseURI).p
 const STORES = [sessionStorage, localStorage]
 // Timers of browsers can't wait for longer.
 const MAX_DELAY = 2 ** 31 - 1
-const OUTAGE = 'The server could not be reached. What you send waits until it is.'
+const RETRY = 1000
+const OUTAGE = 'The server could not be reached. Trying again …'
 const STANDARD = ['find', 'get', 'create', 'update', 'patch', 'remove']
 
 // The login that this tab, or the browser, keeps: `{ path, token, isKept }`.
@@ -30,6 +31,9 @@ export function forgetLogin () {
   for (const store of STORES) store.removeItem(keyOf('login'))
 }
 
+// The login that another window of this browser was opened for.
+export const renewals = () => new BroadcastChannel(keyOf('renewal'))
+
 // The login to make of what a provider sends, which this tab keeps until then.
 export const keepWish = wish => sessionStorage.setItem(keyOf('wish'), JSON.stringify(wish))
 
@@ -51,10 +55,34 @@ export class Connection extends EventTarget {
     this.base = base
     this.services = new Services(description.services)
     this.caller = null
-    this.problem = null
+    // Whose login this page has, also once that has ended: `{ path, sub }`.
+    this.owner = null
+    this.isLost = false
+    // The number of changes that wait for the connection.
+    this.waiting = 0
     this.socket = description.realtime ? this.openSocket(description.realtime.path) : null
     this.client = this.makeClient(this.socket)
     this.stranger = this.makeClient(null, { credentials: 'omit' })
+    // What a socket has not sent yet would have no answer in time, and be sent nevertheless.
+    if (this.socket) this.client.hooks({ before: { all: [({ method }) => this.connected(method)] } })
+  }
+
+  // Why nothing comes and goes, or null.
+  get problem () {
+    const { waiting } = this
+    if (!this.isLost) return null
+    return waiting ? `${OUTAGE} ${waiting} ${waiting === 1 ? 'change waits' : 'changes wait'} to be sent.` : OUTAGE
+  }
+
+  // Waits for the connection.
+  async connected (method) {
+    if (this.isLive) return
+    const isChange = !['find', 'get'].includes(method)
+    this.waiting += isChange
+    this.change()
+    await new Promise(resolve => this.socket.once('connect', resolve))
+    this.waiting -= isChange
+    this.change()
   }
 
   // The user of the login, or of the application's own session.
@@ -105,10 +133,13 @@ export class Connection extends EventTarget {
   }
 
   async takeUp ({ path, token, isKept }) {
-    this.client.configure(feathers.authentication({ path, storage: memory(token) }))
+    // Its hooks are there once.
+    if (this.owner) await this.client.authentication.setAccessToken(token)
+    else this.client.configure(feathers.authentication({ path, storage: memory(token) }))
     try {
-      const { user = this.description.user, authentication = {} } = await this.client.reAuthenticate()
-      const { exp } = authentication.payload ?? {}
+      const { user = this.description.user, authentication = {} } = await this.client.reAuthenticate(true)
+      const { exp, sub } = authentication.payload ?? {}
+      this.owner = { path, sub, user }
       this.caller = { user, token, isKept, expires: exp ? new Date(exp * 1000) : null }
       this.waitForEnd()
     } catch (error) {
@@ -134,17 +165,16 @@ export class Connection extends EventTarget {
     this.change()
   }
 
-  // Logs in, and keeps the token. The page begins anew with the rights of the user.
-  async logIn (path, credentials, options) {
-    const { accessToken } = await this.nobody(path).create({ ...credentials, strategy: 'local' })
-    keepLogin(path, accessToken, options)
-    beginAnew()
-  }
-
-  async useToken (path, token, options) {
-    await this.nobody(path).create({ strategy: 'jwt', accessToken: token })
-    keepLogin(path, token, options)
-    beginAnew()
+  // Logs in, and keeps the token. The page begins anew with the rights of the user, unless the
+  // login is renewed: then it has to be of the same one.
+  async logIn (path, credentials, { isKept, isRenewal }) {
+    const { accessToken, authentication } = await this.nobody(path).create(credentials)
+    const { owner } = this
+    if (isRenewal && (path !== owner.path || authentication?.payload?.sub !== owner.sub)) throw new Error('This is another user. What the form has is lost if you log in as another user.')
+    keepLogin(path, accessToken, { isKept })
+    if (!isRenewal) return beginAnew()
+    await this.takeUp(keptLogin())
+    this.dispatchEvent(new Event('renewed'))
   }
 
   async logOut () {
@@ -159,8 +189,11 @@ export class Connection extends EventTarget {
   openSocket (path) {
     // Polling reaches another worker with each request, where there are several.
     const socket = io(location.origin, { path, transports: ['websocket', 'polling'], tryAllTransports: true })
-    socket.on('connect', () => this.tell(null))
-    for (const event of ['disconnect', 'connect_error']) socket.on(event, () => this.tell(OUTAGE))
+    socket.on('connect', () => this.tell(false))
+    for (const event of ['disconnect', 'connect_error']) socket.on(event, () => this.tell(true))
+    // The client tries again by itself, unless the server has closed the connection.
+    socket.on('disconnect', reason => { if (reason === 'io server disconnect') setTimeout(() => socket.connect(), RETRY) })
+    addEventListener('online', () => socket.connect())
     return socket
   }
 
@@ -183,9 +216,9 @@ export class Connection extends EventTarget {
     }
   }
 
-  // Tells the state of the socket, with the problem that it has.
-  tell (problem) {
-    this.problem = problem
+  // Tells the state of the socket.
+  tell (isLost) {
+    this.isLost = isLost
     this.change()
   }
 

@@ -125,17 +125,34 @@ export function announce (text, kind = 'info') {
   message.append(button('×', () => message.remove(), { 'aria-label': 'Close the message', class: 'quiet' }))
   place.append(message)
   if (kind !== 'error') setTimeout(() => message.remove(), 6000)
+  return message
 }
+
+let admit = async error => !error
+
+// Sets a function that is called before an action, and with the error of one. It returns whether to
+// try it, or to try it once more.
+export const guardActions = guard => { admit = guard }
 
 // Runs an action once at a time, and shows its error.
 export async function attempt (control, action, showError = error => announce(error.message, 'error')) {
   if (control.ariaBusy === 'true') return
   control.ariaBusy = 'true'
   try {
-    return await action()
+    if (!await admit()) return
+    return await tried(action)
   } catch (error) {
     showError(error)
   } finally {
     control.ariaBusy = 'false'
+  }
+}
+
+async function tried (action) {
+  try {
+    return await action()
+  } catch (error) {
+    if (!await admit(error)) throw error
+    return action()
   }
 }

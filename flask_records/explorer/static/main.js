@@ -1,11 +1,12 @@
 // The frame of the explorer: its header, its navigation, and the view that the address names.
-import { announce, button, element, isTyped, mayLeave, moveByArrows, replace } from './dom.js'
+import { announce, button, element, guardActions, isTyped, mayLeave, moveByArrows, replace } from './dom.js'
 import { homeOf } from './links.js'
 import { eventLogOf } from './eventlog.js'
 import { servicesList } from './groups.js'
 import { address } from './paths.js'
+import { loginDialog, showAbsence } from './views/login.js'
 import { nameOf } from './values.js'
-import { Connection, forgetLogin, keepLogin, keptLogin, request, takeWish } from './connection.js'
+import { Connection, forgetLogin, keepLogin, keptLogin, renewals, request, takeWish } from './connection.js'
 
 const BASE = new URL('.', document.baseURI).href
 const MODULES = {
@@ -51,18 +52,28 @@ async function describe () {
   return { ...await entrance.json(), services: [], realtime: null, user: null, isRefused: true, message }
 }
 
-// Takes up the login that the browser returns from a provider with.
+// Takes up the login that the browser returns from a provider with, or gives it to the tab that has
+// opened this window for it. Returns whether this window goes on.
 function comeBack () {
   const wish = takeWish()
   const [page, answer] = location.href.split(/#(?=access_token=|error=)/)
-  if (!answer) return
+  if (!answer) return true
   // A reload, or a copied address, must not have it.
-  history.replaceState(null, '', page)
+  history.replaceState(null, '', page + (wish?.hash ?? ''))
   const login = new URLSearchParams(answer)
   // Other sites can send a visitor here with a login, or a message, of their own.
   if (!wish) announce('This tab has not begun a login. Log in again.', 'error')
   else if (login.has('error')) announce(login.get('error'), 'error')
+  else if (wish.isRenewal) return handOver(wish.path, login.get('access_token'))
   else keepLogin(wish.path, login.get('access_token'), wish)
+  return true
+}
+
+function handOver (path, accessToken) {
+  renewals().postMessage({ path, accessToken })
+  replace(place, element('p', {}, 'You are logged in. Close this window.'))
+  close()
+  return false
 }
 
 function drawFrame (explorer) {
@@ -71,7 +82,13 @@ function drawFrame (explorer) {
   const state = element('span', { id: 'state' })
   const outage = element('p', { class: 'problem', role: 'alert', id: 'outage', hidden: true })
   document.getElementById('messages').before(outage)
-  const caller = element('a', { href: address('login'), id: 'caller', class: 'button' })
+  const onclick = event => {
+    if (connection.user || connection.caller) return
+    event.preventDefault()
+    if (place.querySelector('.login')) place.querySelector('.login input').focus()
+    else loginDialog(explorer, Boolean(connection.owner) && isTyped(document))
+  }
+  const caller = element('a', { href: address('login'), id: 'caller', class: 'button', onclick })
   const drawState = () => {
     state.textContent = connection.socket ? (connection.isLive ? 'Live' : 'Not connected') : 'No live events'
     state.className = connection.isLive ? 'live' : 'soft'
@@ -142,23 +159,26 @@ async function showView (explorer) {
   markCurrent(explorer, route)
   replace(place, view)
   try {
-    const [module] = await Promise.all([loaderOf(explorer, route)(), explorer.connection.load(route.parts[0])])
+    const [path] = route.parts
+    if (ofServices.includes(route.view) && path && !explorer.services.get(path)) return showAbsence(view, explorer, `There is no service ${path} for you.`)
+    const [module] = await Promise.all([loaderOf(explorer, route)(), explorer.connection.load(path)])
     if (!signal.aborted) await module.show(view, explorer, route, signal)
   } catch (error) {
     if (signal.aborted) return
+    if (error.code === 404) return showAbsence(view, explorer, error.message)
     const again = () => showView(explorer)
     showError(view, error, again)
     explorer.connection.addEventListener('state', () => explorer.connection.isLive && again(), { signal })
+  } finally {
+    if (!signal.aborted) focusTitle(view)
   }
-  if (!signal.aborted) focusTitle(view)
 }
 
 function showError (view, error, again = () => location.reload()) {
-  const isGone = error.code === 404
   replace(view,
-    element('h1', { tabindex: -1 }, isGone ? 'Not here' : 'This could not be shown'),
+    element('h1', { tabindex: -1 }, 'This could not be shown'),
     element('p', { role: 'alert' }, error.message),
-    element('p', {}, isGone ? element('a', { href: address('') }, 'All services') : button('Try again', again)))
+    element('p', {}, button('Try again', again)))
 }
 
 function focusTitle (view) {
@@ -167,12 +187,23 @@ function focusTitle (view) {
   title?.focus({ preventScroll: true })
 }
 
+// Asks for a login that has ended before an action, and after one that was refused.
+async function admit (explorer, error) {
+  const { owner, caller } = explorer.connection
+  const isEnded = owner && (error ? error.code === 401 : !caller)
+  return isEnded && !document.querySelector('.login') ? loginDialog(explorer, true) : !error
+}
+
 async function start () {
-  comeBack()
+  if (!comeBack()) return
   const description = await describe()
   const connection = new Connection(description, BASE)
   const explorer = { description, services: connection.services, connection, go: hash => { location.hash = hash } }
-  connection.addEventListener('ended', () => announce('The login has ended. Log in again.', 'error'))
+  guardActions(error => admit(explorer, error))
+  connection.addEventListener('ended', () => {
+    const message = announce('The login has ended. Log in again: nothing that is typed is lost.', 'error')
+    connection.addEventListener('renewed', () => message.remove(), { once: true })
+  })
   // Events are kept before somebody looks at them.
   eventLogOf(connection)
   // A connection that fails is told while the login waits for it.

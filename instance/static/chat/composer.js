@@ -10,6 +10,8 @@ const counter = find('#counter')
 const label = find('label', form)
 const longest = Number(field.dataset.longest)
 const drafts = new Map()
+const alert = find('[role=alert]', form)
+const OFFLINE = 'There is no connection. The message stays here until you send it again.'
 const hasKeyboard = window.matchMedia('(hover: hover)')
 
 let shown = null
@@ -19,7 +21,7 @@ export function showComposer (room) {
   shown = room.id
   label.textContent = `Message in ${room.name}`
   field.value = drafts.get(room.id) ?? ''
-  find('[role=alert]', form).textContent = ''
+  alert.textContent = ''
   count()
 }
 
@@ -45,19 +47,21 @@ function count () {
   counter.classList.toggle('failed', length > longest)
 }
 
-onSubmit(form, find('[role=alert]', form), async () => {
+onSubmit(form, alert, async () => {
   const text = field.value
   const room = currentRoom()
   const length = lengthOf(text)
   if (!text.trim()) return
   if (length > longest) throw new Error(`This has ${length} characters. A message has ${longest} at most.`)
-  if (!socket.connected) throw new Error('There is no connection. The message stays here until you send it again.')
+  if (!socket.connected) throw new Error(OFFLINE)
   await send(text)
   // Somebody may have gone on writing, or opened another room.
   if (shown !== room.id) drafts.delete(room.id)
   else if (field.value === text) field.value = ''
   count()
 })
+
+socket.on('connect', () => { if (alert.textContent === OFFLINE) alert.textContent = '' })
 
 field.addEventListener('input', count)
 

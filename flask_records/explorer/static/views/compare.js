@@ -10,8 +10,7 @@ export async function show (place, explorer, { parts: [path], query }, signal) {
   const service = explorer.services.get(path)
   const title = service ? `${path}: as nobody, and as me` : 'As nobody, and as me'
   replace(place, element('h1', { tabindex: -1 }, title), ...loginHint(explorer))
-  if (path && !service) place.append(element('p', { role: 'alert' }, 'There is no service of this name that you may use.'))
-  else if (service) await showRecords(place, explorer, service, query, signal)
+  if (service) await showRecords(place, explorer, service, query, signal)
   else place.append(methodsTable([...explorer.services.values()], true))
 }
 

@@ -5,13 +5,13 @@ import { wayBack } from '../links.js'
 import { address } from '../paths.js'
 import { parse } from '../query.js'
 import { makeForm } from './form.js'
+import { showAbsence } from './login.js'
 import { importForm } from './import.js'
 
 export async function show (place, explorer, route, signal) {
   const [path] = route.parts
   const service = explorer.services.get(path)
-  const title = element('h1', { tabindex: -1 }, service ? `New record of ${path}` : 'Not here')
-  if (!service?.methods.includes('create')) return replace(place, title, element('p', {}, `You can’t create records of ${path}.`))
+  if (!service.methods.includes('create')) return showAbsence(place, explorer, `You can’t create records of ${path}.`)
   const fields = bodyFields(service, 'create')
   const ways = [['form', 'Form'], ['json', service.multi.includes('create') ? 'JSON, one or many' : 'JSON'], ['csv', 'CSV']].slice(fields.length ? 0 : 1)
   const bodies = {
@@ -28,7 +28,7 @@ export async function show (place, explorer, route, signal) {
   replace(place,
     element('div', { class: 'record-head' },
       wayBack(service, 'create'),
-      title,
+      element('h1', { tabindex: -1 }, `New record of ${path}`),
       service.description ? element('p', { class: 'soft' }, service.description) : null),
     buttons.length > 1 ? element('div', { class: 'row ways', role: 'group', 'aria-label': 'How the record is written' }, buttons) : null,
     Object.values(bodies))

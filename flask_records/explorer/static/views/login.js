@@ -1,8 +1,9 @@
 // Logins: with a password, at a provider, with a token, and the end of each.
-import { attempt, button, element, field, replace } from '../dom.js'
+import { attempt, button, dialog, element, field, replace } from '../dom.js'
 import { recordLink } from '../links.js'
+import { address } from '../paths.js'
 import { nameOf } from '../values.js'
-import { keepWish } from '../connection.js'
+import { keepWish, renewals } from '../connection.js'
 
 const LONG = { dateStyle: 'medium', timeStyle: 'medium' }
 
@@ -68,36 +69,64 @@ function duration (milliseconds) {
 const otherLogins = explorer =>
   element('details', {}, element('summary', {}, 'Use another login'), logins(explorer))
 
-function logins (explorer) {
-  const { logins } = explorer.description
-  if (logins.length === 0) return element('p', { class: 'soft' }, 'The application has no logins of its own.')
-  const kept = field('Keep me logged in in this browser', element('input', { type: 'checkbox' }), 'Otherwise the login ends with this tab.')
-  const options = () => ({ isKept: kept.control.checked })
-  return element('div', { class: 'login stack' },
-    logins.map(login => oneLogin(explorer, login, options, logins.length > 1)), kept)
+// Shows that something is not there. Without a login, it may be there with one.
+export function showAbsence (place, explorer, text, title = 'Not here') {
+  const mayLogIn = !explorer.connection.user && explorer.description.logins.length > 0
+  replace(place, element('h1', { tabindex: -1 }, title), element('p', {}, text),
+    mayLogIn ? [element('p', {}, 'You are not logged in: log in to see more.'), logins(explorer)] : null,
+    element('p', {}, element('a', { href: address('') }, 'All services')))
 }
 
-function oneLogin ({ connection }, login, options, isNamed) {
+// Opens the logins over the view, and returns whether one has been renewed. Others begin the page anew.
+export function loginDialog (explorer, isRenewal) {
+  const { connection } = explorer
+  const channel = renewals()
+  const alert = element('p', { role: 'alert', class: 'field-error' })
+  const done = () => opened.close('renewed')
+  channel.onmessage = ({ data: { path, accessToken } }) =>
+    connection.logIn(path, { strategy: 'jwt', accessToken }, { isRenewal }).then(done, error => { alert.textContent = error.message })
+  const opened = dialog('Log in',
+    isRenewal ? element('p', {}, `The login of ${nameOf(connection.owner.user)} has ended. What is typed stays.`) : null,
+    logins(explorer, isRenewal ? { isRenewal, done } : {}),
+    alert,
+    element('p', { class: 'row' }, button('Cancel', () => opened.close())))
+  return new Promise(resolve => opened.addEventListener('close', () => {
+    channel.close()
+    resolve(opened.returnValue === 'renewed')
+  }))
+}
+
+function logins (explorer, { isRenewal = false, done } = {}) {
+  const logins = explorer.description.logins.filter(({ path }) => !isRenewal || path === explorer.connection.owner.path)
+  if (logins.length === 0) return element('p', { class: 'soft' }, 'The application has no logins of its own.')
+  const kept = field('Keep me logged in in this browser', element('input', { type: 'checkbox' }), 'Otherwise the login ends with this tab.')
+  const options = () => ({ isKept: kept.control.checked, isRenewal })
+  const logIn = (path, credentials) => explorer.connection.logIn(path, credentials, options()).then(done)
+  return element('div', { class: 'login stack' },
+    logins.map(login => oneLogin(logIn, login, options, logins.length > 1)), kept)
+}
+
+function oneLogin (logIn, login, options, isNamed) {
   const title = isNamed ? `Log in at ${login.path}` : 'Log in'
   return element('section', { class: 'card stack', 'aria-label': title },
     isNamed ? element('h2', {}, title) : null,
-    login.local ? localForm(connection, login, options) : null,
+    login.local ? localForm(logIn, login) : null,
     hasProviders(login) ? element('p', { class: 'row' }, login.oauth.map(provider => providerButton(login, provider, options))) : null,
-    tokenForm(connection, login, options))
+    tokenForm(logIn, login))
 }
 
-function localForm (connection, { path, local }, options) {
+function localForm (logIn, { path, local }) {
   const username = element('input', { type: isEmail(local.username) ? 'email' : 'text', autocomplete: 'username', required: true })
   const password = element('input', { type: 'password', autocomplete: 'current-password', required: true })
   const controls = [field(title(local.username), username), field(title(local.password), password)]
   return form(controls, 'Log in', () =>
-    connection.logIn(path, { [local.username]: username.value, [local.password]: password.value }, options()))
+    logIn(path, { [local.username]: username.value, [local.password]: password.value, strategy: 'local' }))
 }
 
-function tokenForm (connection, login, options) {
+function tokenForm (logIn, login) {
   const token = element('textarea', { rows: 3, class: 'code', autocomplete: 'off', spellcheck: 'false', required: true })
   const made = form([field('Token', token, 'The accessToken of a login, a JWT.')], 'Use the token', () =>
-    connection.useToken(login.path, token.value.trim(), options()))
+    logIn(login.path, { strategy: 'jwt', accessToken: token.value.trim() }))
   if (!login.local && !hasProviders(login)) return made
   return element('details', {}, element('summary', {}, 'Paste a token'), made)
 }
@@ -119,8 +148,12 @@ const hasProviders = ({ oauth }) => oauth.some(provider => provider.redirect !==
 function providerButton ({ path }, { title, name, url, redirect }, options) {
   if (redirect === null) return null
   const begin = () => {
-    keepWish({ path, ...options() })
-    location.assign(`${url}?${new URLSearchParams({ redirect })}`)
+    const way = `${url}?${new URLSearchParams({ redirect })}`
+    const { isRenewal } = options()
+    keepWish({ path, hash: location.hash.startsWith('#/login') ? '' : location.hash, ...options() })
+    // A window of its own has a copy of the wish, and what is typed stays here.
+    if (isRenewal) open(way)
+    else location.assign(way)
   }
   return button(`Log in with ${title ?? name}`, event => attempt(event.target, begin))
 }

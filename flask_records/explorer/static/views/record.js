@@ -8,6 +8,7 @@ import { show as showValue, titleOf } from '../values.js'
 import { changed, clashes, Conflict, differences, save, showConflict } from './conflict.js'
 import { wordOf } from './controls.js'
 import { makeForm } from './form.js'
+import { showAbsence } from './login.js'
 import { relatedRecords } from './related.js'
 
 // The URL of a record with one of these is that of all records.
@@ -16,13 +17,12 @@ const UNNAMED = [undefined, '', '.', '..']
 export async function show (place, explorer, route, signal) {
   const [path, id] = route.parts
   const service = explorer.services.get(path)
-  if (!service) return showAbsence(place, `There is no service ${path} for you.`)
-  if (UNNAMED.includes(id)) return showAbsence(place, `No URL has the identifier '${id ?? ''}'.`)
+  if (UNNAMED.includes(id)) return showAbsence(place, explorer, `No URL has the identifier '${id ?? ''}'.`)
   const client = explorer.connection.service(path)
   const read = readerOf(service, client, id)
-  if (!read) return showAbsence(place, `No record of ${path} can be read alone.`)
+  if (!read) return showAbsence(place, explorer, `No record of ${path} can be read alone.`)
   const state = { explorer, service, client, id, read, record: await read(), names: new Names(explorer), form: null, isBusy: false }
-  if (!state.record) return showAbsence(place, `No record ${id} of ${path} is there for you.`)
+  if (!state.record) return showAbsence(place, explorer, `No record ${id} of ${path} is there for you.`)
   state.notice = element('div', { class: 'stack' })
   state.body = element('div')
   state.name = element('p', { class: 'soft record-name' })
@@ -41,9 +41,6 @@ function readerOf (service, client, id) {
     return (found.data ?? found)[0]
   }
 }
-
-const showAbsence = (place, text) =>
-  replace(place, element('h1', { tabindex: -1 }, 'Not here'), element('p', {}, text), element('p', {}, element('a', { href: address('') }, 'All services')))
 
 function drawHead ({ service, id, name, tools }) {
   return element('div', { class: 'record-head' },

@@ -10,6 +10,7 @@ import { exportPanel } from './export.js'
 import { columnsOf, columnsPanel, isShown } from './columns.js'
 import { filterForm, filterSummary } from './filters.js'
 import { onEvents } from '../eventlog.js'
+import { showAbsence } from './login.js'
 import { manyActions } from './many.js'
 import { Pages, pagesOf, placeOf } from './pages.js'
 import { searchBox } from './searchbox.js'
@@ -19,8 +20,7 @@ import { Table } from './table.js'
 export async function show (place, explorer, route, signal) {
   const [path] = route.parts
   const service = explorer.services.get(path)
-  if (!service) throw new Error(`There is no service '${path}' that you may use.`)
-  if (!service.methods.includes('find')) return showAbsence(place, service)
+  if (!service.methods.includes('find')) return showAbsence(place, explorer, unlisted(service), path)
   const view = new RecordsView(explorer, service, signal)
   view.query = typed(route.query, view.queried)
   replace(place, view.parts())
@@ -30,8 +30,8 @@ export async function show (place, explorer, route, signal) {
   await view.load()
 }
 
-const showAbsence = (place, { path, methods, customMethods }) =>
-  replace(place, element('h1', { tabindex: -1 }, path), element('p', { class: 'card' }, `Records of ${path} are not listed: you may not call find here, but ${[...methods, ...customMethods].join(', ')}.`))
+const unlisted = ({ path, methods, customMethods }) =>
+  `Records of ${path} are not listed: you may not call find here, but ${[...methods, ...customMethods].join(', ')}.`
 
 class RecordsView {
   constructor (explorer, service, signal) {
