@@ -21,7 +21,7 @@ from ..signals import CallSignals
 from .records import current_records
 from .strategies import Strategy
 from .token_table import digest_of
-from .tokens import DAY, MAX_TIME
+from .tokens import MAX_TIME
 
 if t.TYPE_CHECKING:
     from werkzeug.datastructures import Headers
@@ -91,9 +91,7 @@ class ApiKeys(SQLAlchemyService):
         # The service has no path in an application: only this class calls it.
         self._records = Service("keys", records, CallSignals(), Transports())
         scheme = {"type": "apiKey", "in": "header", "name": HEADER}
-        self.strategy = Strategy(
-            self._authenticate, _parse, scheme, lifetime=100 * 365 * DAY
-        )
+        self.strategy = Strategy(self._authenticate, _parse, scheme)
         """The strategy that accepts the keys, in the header ``X-Api-Key``."""
 
     def create(self, data: t.Any, params: Params) -> Record:

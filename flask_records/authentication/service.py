@@ -167,15 +167,6 @@ class AuthenticationService(Capabilities):
 
         self.strategies: Strategies = {**built_in, **(strategies or {})}
         """The strategies by name."""
-        all_strategies = self.strategies.values()
-        self._lifetime = max(getattr(each, "lifetime", 0) for each in all_strategies)
-
-        if self._lifetime and tokens is None:
-            raise ValueError(
-                "Keys end with the tokens of their user, which needs a store:"
-                " AuthenticationService(tokens=TableTokens(Token), strategies=...)."
-            )
-
         self._setting = settings
         self._hasher = hasher
         self.tokens = UserTokens(self)
@@ -515,12 +506,7 @@ class AuthenticationService(Capabilities):
         :raises RuntimeError: There is no store of tokens.
         """
         # The identifier may be spelt in another way, such as '01'.
-        id = self.users._get(id)[self.id]
-        # Other services may issue tokens to the same users.
-        services = current_records.authentications.values()
-        lifetimes = [each.settings.longest_lifetime for each in services]
-        lifetimes += [each._lifetime for each in services]
-        self.tokens.revoke_user(id, max(lifetimes))
+        self.tokens.revoke_user(self.users._get(id)[self.id])
 
 
 def _invalid(reason: str) -> NotAuthenticated:

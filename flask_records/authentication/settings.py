@@ -125,11 +125,6 @@ class AuthenticationSettings:
     refresh_lifetime: int = 0
     """The number of seconds that a refresh token is valid, or 0 without any."""
 
-    @property
-    def longest_lifetime(self) -> int:
-        """The number of seconds that a token of any kind is valid."""
-        return max(self.tokens.lifetime, self.refresh_lifetime)
-
     @classmethod
     def of(
         cls,

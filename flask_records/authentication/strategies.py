@@ -52,11 +52,6 @@ class Strategy:
     types: its ``properties``, and the ``required`` ones.
     """
 
-    lifetime: int = 0
-    """The seconds for which its credentials are valid at most, if they end with the
-    tokens of their user: as long is known until when these were revoked.
-    """
-
 
 def authenticate_local(
     service: AuthenticationService, data: Record, params: Params

@@ -8,7 +8,6 @@ import secrets
 import time
 import typing as t
 from dataclasses import dataclass, field
-from datetime import datetime, UTC
 from functools import cached_property, lru_cache
 
 from ..errors import NotAuthenticated
@@ -29,9 +28,6 @@ MAX_LENGTH: t.Final = 8192
 
 MAX_TIME: t.Final = 2**53
 """The latest time that is accepted, in seconds since 1970."""
-
-MAX_DATE: t.Final = 253_402_300_799
-"""The latest time that a date has, at the end of the year 9999."""
 
 MAX_VERIFIED: t.Final = 1024
 """The number of verified tokens that are remembered."""
@@ -54,6 +50,9 @@ EXPIRED: t.Final = "jwt expired"
 
 NOT_ACTIVE: t.Final = "jwt not active"
 
+INVALID: t.Final = "JsonWebTokenError"
+"""The name of all other refusals."""
+
 REFUSALS: t.Final = {
     "ExpiredSignatureError": EXPIRED,
     "ImmatureSignatureError": NOT_ACTIVE,
@@ -64,12 +63,9 @@ REFUSALS: t.Final = {
 }
 """The messages for tokens that are not valid, by the names of PyJWT's errors."""
 
-REASONS: t.Final = {
-    EXPIRED: ("TokenExpiredError", "expiredAt", "exp"),
-    NOT_ACTIVE: ("NotBeforeError", "date", "nbf"),
-}
-"""The name of a refusal that is about a time, and the name and the claim of that time,
-by the message. The names are those of ``jsonwebtoken``, as other servers send them.
+REASONS: t.Final = {EXPIRED: "TokenExpiredError", NOT_ACTIVE: "NotBeforeError"}
+"""The names of refusals that are about a time, by the message. ``jsonwebtoken`` has
+these names, which other servers of this interface send.
 """
 
 CLOCK_TOLERANCE: t.Final = 5
@@ -78,8 +74,8 @@ may take after it has revoked the tokens of a user.
 """
 
 RETENTION: t.Final = 60 * 60
-"""The seconds that marks are kept after their tokens, which a machine whose clock is
-behind accepts for longer.
+"""The seconds that marks of sessions are kept after their tokens, which a machine whose
+clock is behind accepts for longer.
 """
 
 TOKEN_ID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}")
@@ -184,13 +180,7 @@ class Tokens:
                 refusal = error
                 break
 
-        message, claims = self._message_of(refusal), NO_CLAIMS
-
-        # Its signature is valid.
-        if message in REASONS:
-            claims = jwt.decode(token, options={"verify_signature": False})
-
-        raise refused(message, claims) from refusal
+        raise refused(self._message_of(refusal)) from refusal
 
     def _decode(self, key: t.Any, token: str, is_expiry_checked: bool) -> Record:
         import jwt
@@ -282,7 +272,7 @@ class UserTokens:
             gone, or the password was changed since.
         """
         if payload["exp"] <= time.time():
-            raise refused(EXPIRED, payload)
+            raise refused(EXPIRED)
 
         user, stored = self._load_unless_revoked(payload)
         id = user[self._users.id]
@@ -310,12 +300,11 @@ class UserTokens:
             until = max(int(payload.get("exp", 0)), latest) + RETENTION
             self._store.put_mark(_key_of_session(payload), MAX_TIME, until)
 
-    def revoke_user(self, id: Id, lifetime: int) -> None:
-        """Revoke all tokens of a user that were issued until now. Later ones state a
-        time of issue that is not before the mark.
+    def revoke_user(self, id: Id) -> None:
+        """Revoke all tokens of a user that were issued until now, for good. Later ones
+        state a time of issue that is not before the mark.
 
         :param id: The identifier of the user.
-        :param lifetime: The lifetime of a token in seconds.
         :raises RuntimeError: There is no store.
         """
         if self._store is None:
@@ -325,7 +314,7 @@ class UserTokens:
             )
 
         mark = max(int(time.time()) + CLOCK_TOLERANCE, self.mark_of(id) + 1)
-        self._store.put_mark(self._key_of(id), mark, mark + lifetime + RETENTION)
+        self._store.put_mark(self._key_of(id), mark, MAX_TIME)
 
     def mark_of(self, id: Id) -> int:
         """Return the time from which on tokens of a user are valid, or 0.
@@ -383,19 +372,9 @@ class VerifiedUser(PrivateRecord):
         """The hash that was verified, or ``None`` if their service returns no hash."""
 
 
-def refused(message: str, claims: Mapping[str, t.Any] = NO_CLAIMS) -> NotAuthenticated:
-    """Return the error for a token, whose ``data`` tells programs the reason.
-
-    :param claims: The claims of the token, if they are known.
-    """
-    name, key, claim = REASONS.get(message, ("JsonWebTokenError", "", ""))
-    data = {"name": name}
-
-    if _is_time(claims.get(claim)):
-        date = datetime.fromtimestamp(min(claims[claim], MAX_DATE), UTC)
-        data[key] = date.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-    return NotAuthenticated(message, data)
+def refused(message: str) -> NotAuthenticated:
+    """Return the error for a token, whose ``data`` names the reason for programs."""
+    return NotAuthenticated(message, {"name": REASONS.get(message, INVALID)})
 
 
 def _token_id(head: str, users: str, hash: str | None) -> str:

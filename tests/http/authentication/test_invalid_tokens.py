@@ -61,19 +61,8 @@ def test_token_that_says_something_wrong_is_refused(client, claims, message):
 @pytest.mark.parametrize(
     ("claims", "data"),
     [
-        (
-            {"exp": 1700000000},
-            {"name": "TokenExpiredError", "expiredAt": "2023-11-14T22:13:20.000Z"},
-        ),
-        (
-            {"exp": 1700000000.25},
-            {"name": "TokenExpiredError", "expiredAt": "2023-11-14T22:13:20.250Z"},
-        ),
+        ({"exp": 1700000000.25}, {"name": "TokenExpiredError"}),
         ({"exp": -HUGE}, {"name": "TokenExpiredError"}),
-        (
-            {"nbf": 2**50},
-            {"name": "NotBeforeError", "date": "9999-12-31T23:59:59.000Z"},
-        ),
         ({"nbf": HUGE}, {"name": "NotBeforeError"}),
         ({"aud": "https://other.example"}, {"name": "JsonWebTokenError"}),
         ({"sub": "01"}, {"name": "JsonWebTokenError"}),
@@ -87,14 +76,14 @@ def test_data_of_the_error_tells_programs_the_reason(client, claims, data):
     assert (response.status_code, response.json.get("data")) == (401, data)
 
 
-def test_token_that_expires_once_it_was_verified_tells_the_time(client):
+def test_token_that_expires_once_it_was_verified_says_so(client):
     token = signed()
     client.get("/secrets", headers=bearer(token))
 
     with clock(61):
         data = client.get("/secrets", headers=bearer(token)).json["data"]
 
-    assert data["name"] == "TokenExpiredError" and data["expiredAt"]
+    assert data == {"name": "TokenExpiredError"}
 
 
 @pytest.mark.parametrize("claim", ["iat", "exp", "aud", "iss", "sub", "jti"])
