@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.flask_client import FlaskIntegration, FlaskOAuth2App
 from authlib.integrations.requests_client import OAuth2Session
-from authlib.oidc.core.claims import IDToken
 from flask import current_app, session
 from joserfc.errors import BadSignatureError, ClaimError
 from requests import ConnectionError, HTTPError, Timeout
@@ -61,6 +60,8 @@ ENDPOINTS: t.Final = (
 
 OPTIONAL_ENDPOINTS: t.Final = ("userinfo_endpoint",)
 """The addresses that a provider need not have."""
+
+JWT: t.Final = "application/jwt"
 
 TENANT: t.Final = "{tenantid}"
 """The placeholder of a directory in the issuer of Microsoft."""
@@ -114,12 +115,6 @@ class ProviderSession(OAuth2Session):  # type: ignore[misc]  # it has no hints
     def __init__(self, *args: t.Any, **kwargs: t.Any) -> None:
         super().__init__(*args, **kwargs)
         self.max_redirects = 0
-
-
-class SignedProfile(IDToken):  # type: ignore[misc]  # it has no hints
-    """The claims of a profile that the provider has signed, all of them optional."""
-
-    ESSENTIAL_CLAIMS: t.ClassVar[list[str]] = []
 
 
 class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
@@ -296,34 +291,22 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         if "id_token" not in token:
             raise InvalidResponse("There is no ID token.")
 
-        return self._verified_claims(token, nonce)
-
-    def _verified_claims(
-        self, token: Record, nonce: str | None, **options: t.Any
-    ) -> Record:
-        """Return the claims of an ID token, or of another token in its place.
-
-        :param options: More arguments of Authlib's ``parse_id_token``.
-        """
-        is_essential = not options
-        issuer = self.load_server_metadata()["issuer"]
-
         def is_issuer(claims: Record, value: t.Any) -> bool:
             return bool(value == issuer.replace(TENANT, str(claims.get("tid"))))
 
-        options["claims_options"] = {
-            "iss": {"essential": is_essential, "validate": is_issuer},
-            "aud": {"essential": is_essential, "value": self.client_id},
-            "nonce": {"essential": is_essential},
+        options = {
+            "iss": {"essential": True, "validate": is_issuer},
+            "aud": {"essential": True, "value": self.client_id},
+            "nonce": {"essential": True},
             "sub": {"essential": True},
         }
 
         try:
-            return dict(self.parse_id_token(token, nonce, **options))
+            return dict(self.parse_id_token(token, nonce, options))
         except BadSignatureError:
             # There may be another key by the same name.
             self.fetch_jwk_set(force=True)
-            return dict(self.parse_id_token(token, nonce, **options))
+            return dict(self.parse_id_token(token, nonce, options))
 
     def _profile(self, token: Record) -> Record:
         metadata = self.load_server_metadata()
@@ -335,23 +318,9 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         response = self._get(url, token)
         response.raise_for_status()
 
-        if response.headers.get("Content-Type", "").startswith("application/jwt"):
-            return self._signed_profile(response.text, metadata)
-
-        return _object(response)
-
-    def _signed_profile(self, text: str, metadata: Record) -> Record:
-        """Return a profile that is a JSON Web Token: section 5.3.2 of OpenID Connect.
-        One that is encrypted, too, is left out.
-        """
-        if metadata.get("issuer") is None:
-            raise InvalidResponse("The profile is signed, and there are no keys.")
-
-        if text.count(".") != 2:
-            return {}
-
-        token = {"id_token": text}
-        return self._verified_claims(token, None, claims_cls=SignedProfile)
+        # A profile that is a JSON Web Token is left out: the ID token has claims, too.
+        is_token = response.headers.get("Content-Type", "").startswith(JWT)
+        return {} if is_token else _object(response)
 
     def _email(self, token: Record, public: t.Any) -> Record:
         """Return the verified email of a user in claims: the public one, or else the
