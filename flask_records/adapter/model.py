@@ -128,6 +128,11 @@ class ServedModel:
 
         return self._models[dialect.name]
 
+    @property
+    def current(self) -> Model:
+        """The model on the database of the call in progress."""
+        return self.on(self.database.dialect)
+
     def related(
         self, relationship: Relationship, service: Service | None
     ) -> ServedModel:

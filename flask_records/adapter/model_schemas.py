@@ -73,9 +73,8 @@ def model_schemas(
     :param multi: The methods that take many records.
     """
     with Transaction(writes=False):
-        dialect = model.database.reading().dialect
+        served = model.current
 
-    served = model.on(dialect)
     scope = model.scope_of(params, served)
     optional = model.rules.writable if params is None else scope.conditional
     schemas = ModelSchemas(model, scope, optional, _paths(served, scope, params))

@@ -266,9 +266,8 @@ class SQLAlchemyService(Capabilities):
         if method not in METHODS:
             return super().body_check(method, params)
 
-        served = self.served
-        model = served.on(served.database.reading().dialect)
-        scope = served.scope_of(params, model)
+        model = self.served.current
+        scope = self.served.scope_of(params, model)
         return partial(model.bodies.type_problems, scope, method)
 
     def begin(self, *, writes: bool) -> None:
@@ -307,14 +306,14 @@ class SQLAlchemyService(Capabilities):
             with app.app_context(), Transaction(writes=False):
                 # A model may have no database in this application.
                 with suppress(sa.exc.UnboundExecutionError):
-                    check_driver(self.served.database.reading().dialect, app.config)
+                    check_driver(self.served.database.dialect, app.config)
 
     def matching(self) -> Matching:
         """Return an object that decides which records meet queries."""
         served = self.served
 
         with Transaction(writes=False):
-            model = served.on(served.database.reading().dialect)
+            model = served.current
 
         find_related = partial(meets_related, served)
         return Matching(served.syntax, model.paths, find_related)

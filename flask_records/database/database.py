@@ -30,9 +30,11 @@ if t.TYPE_CHECKING:
 
     Mapper: t.TypeAlias = orm.Mapper[t.Any]
 
-TRANSACTION_EVENTS: t.Final = ("after_begin", "after_transaction_create")
-"""The events of a session by which an application prepares its transactions, for
-example for a tenant.
+STATEMENT_EVENTS: t.Final = (
+    *("do_orm_execute", "after_begin", "after_transaction_create"),
+)
+"""The events of a session by which an application adds conditions to its statements,
+or prepares its transactions, for example for a tenant.
 """
 
 COMMIT_EVENTS: t.Final = (
@@ -69,10 +71,15 @@ class Database:
         :param writes: Make the session ready to write: take SQLite's write lock now,
             before the call reads anything that others could change until it writes.
         """
-        joined = self._join()
+        joined = join(self._source)
 
         if writes:
             joined.begin_writing(self._to_write)
+
+    @property
+    def dialect(self) -> sa.Dialect:
+        """The dialect of the database of the call in progress."""
+        return self._join()[1].get_bind(**self._to_read).dialect
 
     def reading(self, *, locking: bool = False) -> Reading:
         """Return a context manager that runs statements that read, on one connection.
@@ -81,13 +88,13 @@ class Database:
 
         :param locking: Let nobody else write what they read until the commit.
         """
-        joined = self._join()
+        joined, sample = self._join()
 
         if locking:
             joined.begin_writing(self._to_write)
             return SessionReading(joined, self._to_write)
 
-        engine = self._free_engine(joined.sample, self._to_read)
+        engine = self._free_engine(sample, self._to_read)
 
         if engine is not None:
             return EngineReading(engine)
@@ -102,8 +109,8 @@ class Database:
         :param is_alone: ``True`` if nothing but the write happens in it.
         :raises MethodNotAllowed: The model is a view that SQLite does not write.
         """
-        joined = self._join()
-        engine = self._engine_to_write(joined) if is_alone else None
+        joined, sample = self._join()
+        engine = self._engine_to_write(sample) if is_alone else None
         writing = Writing(joined, self._to_write, engine)
 
         # With RETURNING, SQLite takes a write to a view, and may do nothing.
@@ -112,20 +119,21 @@ class Database:
 
         return writing
 
-    def _join(self) -> JoinedSession:
+    def _join(self) -> tuple[JoinedSession, orm.Session]:
+        """Return the session of the call, and a sample of it."""
         joined = join(self._source)
+        sample = joined.sample
 
         # A statement is of one engine here.
-        if hasattr(joined.sample, "shard_chooser"):
+        if hasattr(sample, "shard_chooser"):
             raise RuntimeError(SHARDED)
 
-        return joined
+        return joined, sample
 
-    def _engine_to_write(self, joined: JoinedSession) -> sa.Engine | None:
+    def _engine_to_write(self, sample: orm.Session) -> sa.Engine | None:
         """Return the engine for a write that needs no session, or ``None`` if a session
         has to write, or look first if it can.
         """
-        sample = joined.sample
         engine = self._free_engine(sample, self._to_write)
 
         # The application may follow the commits of its session.
@@ -152,15 +160,12 @@ class Database:
         """Return the engine of a statement, or ``None`` if the session has to execute
         it.
         """
-        # The application may add conditions to what a session reads.
-        if session.dispatch.do_orm_execute or session.in_transaction():
-            return None
-
-        if listens(session.dispatch, TRANSACTION_EVENTS):
-            return None
-
-        # From SQLAlchemy 2.1 on, a session may have options, such as a schema.
-        if getattr(session, "execution_options", None):
+        if (
+            session.in_transaction()
+            or listens(session.dispatch, STATEMENT_EVENTS)
+            # From SQLAlchemy 2.1 on, a session may have options, such as a schema.
+            or getattr(session, "execution_options", None)
+        ):
             return None
 
         engine = session.get_bind(**bind)
@@ -190,7 +195,9 @@ class CheckedValue:
 
 
 class EngineReading:
-    """A connection that reads outside of sessions, given back at the end."""
+    """A connection that reads outside of sessions, given back at the end, which raises
+    the errors of the database as errors that a client can see.
+    """
 
     def __init__(self, engine: sa.Engine) -> None:
         self.dialect = engine.dialect
@@ -198,19 +205,43 @@ class EngineReading:
         self.place: Hashable = engine
         """Readings of the same place can be one statement."""
         self._engine = engine
+        self._driver: t.Any = None
         self._connection: sa.Connection | None = None
         self._switched: t.Any = None
 
     def __enter__(self) -> t.Self:
-        with translated():
+        return self
+
+    def __exit__(self, *error: t.Any) -> None:
+        if self._driver is not None:
+            self._give_back()
+
+        if error[1] is not None:
+            translated().__exit__(*error)
+
+    def rows(self, plan: Plan) -> Rows:
+        """Return the rows of a plan."""
+        statement = statement_of(self._engine, plan)
+
+        if self._driver is None:
             self._driver = connect(self._engine)
 
             if self.dialect.name == "postgresql":
                 self._switched = without_transaction(self._engine, self._driver)
 
-        return self
+        if statement is None:
+            return executed(self._connect(), plan)
 
-    def __exit__(self, *error: t.Any) -> None:
+        return run(statement, self._driver, plan, self._connect)
+
+    def _connect(self) -> sa.Connection:
+        """Return SQLAlchemy's connection, which takes a tenth of the time of a get."""
+        if self._connection is None:
+            self._connection = sa.Connection(self._engine, self._driver)
+
+        return self._connection
+
+    def _give_back(self) -> None:
         try:
             if self._switched is not None and not self._switched.closed:
                 self._switched.autocommit = False
@@ -221,26 +252,10 @@ class EngineReading:
         finally:
             (self._connection or self._driver).close()
 
-    def rows(self, plan: Plan) -> Rows:
-        """Return the rows of a plan."""
-        statement = statement_of(self._engine, plan)
-
-        with translated():
-            if statement is None:
-                return executed(self._connect(), plan)
-
-            return run(statement, self._driver, plan, self._connect)
-
-    def _connect(self) -> sa.Connection:
-        """Return SQLAlchemy's connection, which takes a tenth of the time of a get."""
-        if self._connection is None:
-            self._connection = sa.Connection(self._engine, self._driver)
-
-        return self._connection
-
 
 class SessionReading:
-    """A session that reads in its transaction.
+    """A session that reads in its transaction. The errors of the database are raised at
+    the end as errors that a client can see.
 
     :param bind: The arguments by which the session finds the engine.
     """
@@ -258,23 +273,24 @@ class SessionReading:
         return self
 
     def __exit__(self, *error: t.Any) -> None:
-        """Leave the transaction to the session."""
+        # The transaction is left to the session.
+        if error[1] is not None:
+            translated().__exit__(*error)
 
     def rows(self, plan: Plan) -> Rows:
         """Return the rows of a plan."""
         session = self._joined.session
 
-        with translated():
-            if session.autoflush:
-                session.flush()
+        if session.autoflush:
+            session.flush()
 
-            connection = self._joined.connection(self._bind)
+        connection = self._joined.connection(self._bind)
 
-            # The application may add conditions to the reads of the session.
-            if session.dispatch.do_orm_execute:
-                return executed(session, plan, bind_arguments=dict(self._bind))
+        # The application may add conditions to the reads of the session.
+        if session.dispatch.do_orm_execute:
+            return executed(session, plan, bind_arguments=dict(self._bind))
 
-            return rows_of(connection, plan)
+        return rows_of(connection, plan)
 
 
 Reading: t.TypeAlias = EngineReading | SessionReading

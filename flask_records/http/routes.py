@@ -74,16 +74,15 @@ class Routes:
         self._owners: dict[str, tuple[str, str]] = {}
         self._endpoints: dict[str, str] = {}
         self._names = Map(converters=app.url_map.converters)
-        self._is_checked = False
         self._lane = Lane(app)
         app.extensions[EXTENSION] = self
-        request_started.connect(self._begin, app, weak=False)
 
     def add(self, app: Flask, blueprint: Blueprint) -> str:
         """Register a blueprint in the place of the services, and return its name."""
         prefix = join_prefixes(self.mount.url_prefix, blueprint.url_prefix or "")
         options = {"url_prefix": prefix or None, "subdomain": self.mount.subdomain}
         app.register_blueprint(blueprint, name_prefix=self.mount.name, **options)
+        request_started.connect(self._begin, app, weak=False)
         return f"{self.mount.name}.{blueprint.name}".lstrip(".")
 
     def add_service(self, app: Flask, path: str, blueprint: Blueprint) -> None:
@@ -92,7 +91,6 @@ class Routes:
         :param path: The path of the service.
         """
         name = self.add(app, blueprint)
-        self._is_checked = False
         self._owners[name] = f"The service '{path}'", OTHER_PATH
         self._endpoints[path] = f"{name}.many"
         self._names.add(Rule(rule_of(path), endpoint=path))
@@ -153,11 +151,11 @@ class Routes:
 
         :raises RuntimeError: One has a URL of a service.
         """
-        if not self._is_checked:
-            self.check(app)
-            self._is_checked = True
-            views = self._endpoints.values()
-            self._lane.open({*views, *[f"{_blueprint_of(each)}.one" for each in views]})
+        self.check(app)
+        # Blinker looks anew at each send if a receiver is async.
+        request_started.disconnect(self._begin, app)
+        views = self._endpoints.values()
+        self._lane.open({*views, *[f"{_blueprint_of(each)}.one" for each in views]})
 
 
 def routes_of(app: Flask) -> Routes:
