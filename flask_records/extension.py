@@ -240,7 +240,7 @@ class FlaskRecords(CallSignals):
             formatter=formatter or self._formatter,
             query_parser=query_parser or self._query_parser,
             body_parsers=parsers,
-            has_callers=lambda: bool(self.authentications),
+            authentications=self.authentications,
             before_request=tuple(before_request),
             after_request=tuple(after_request),
         )

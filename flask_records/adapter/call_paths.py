@@ -13,7 +13,7 @@ from ..database.transaction import Transaction
 from ..errors import BadRequest
 from ..query.bounds import current_bounds
 from ..query.paths import has_single_key, key_names, MAX_STEPS
-from ..query.plan_cache import Plan
+from ..query.plans import Plan
 from ..query.where import conditions, origins_of, ResolvedQuery
 from ..service.context import Params
 from .populate import service_of

@@ -18,8 +18,7 @@ from sqlalchemy import ClauseElement, orm
 from ..database.connections import listens
 from ..database.database_errors import not_kept
 from ..query.conversions import is_json
-from ..query.plan_cache import PlanCache
-from ..query.plans import have_id, id_parameters
+from ..query.plans import have_id, id_parameters, PlanCache
 from ..query.where import conditions, origins_of
 from .bodies import changes_with_others, function_of, has_constructor, SQLDefault
 from .resolved_call import identifier

@@ -172,7 +172,7 @@ class ServedModel:
         if params is not None and params.provider is None:
             return model.application
 
-        if params is None or not self.rules:
+        if params is None or not (self.rules.visible or self.rules.writable):
             return model.clients
 
         return model.clients.of_user(self.rules, params.user)
@@ -202,42 +202,58 @@ class ServedModel:
         writing = self.database.writing(is_alone=params._state.is_alone)
         call = self._resolved(params, self.on(writing.dialect))
         writing.scope = call.scope
-        return writing, call._replace(guards=self._guards(call))
+
+        if call.scope.written_if:
+            call = call._replace(guards=_guards(call))
+
+        return writing, call
 
     def _resolved(
         self, params: Params, model: Model, *, has_groups: bool = False
     ) -> ResolvedCall:
         scope, state = self.scope_of(params, model), params._state
-        paths = CallPaths(model, scope, params)
-        shown_if = paths.shown_if
-        raw, groups = params.query, None
         is_client = params.provider is not None
-        grouped = self.aggregates if is_client else None
-
-        if has_groups and (grouped or not is_client) and is_grouping(raw):
-            groups, raw = resolve_groups(raw, paths, grouped)
-
-        query = resolve(raw, self.syntax, paths)
-        query = query if groups is None else replace(query, groups=groups)
+        query, shown = scope.everything, t.cast("dict[str, ResolvedQuery]", {})
         rule_fields: Sequence[Field] = ()
+        links: Sequence[Link] = ()
+
+        if params.query or scope.shown_if:
+            paths = CallPaths(model, scope, params)
+            query = self._parsed(params, paths, has_groups=has_groups)
+            shown = dict(paths.shown_if)
 
         if state.is_whole:
             query, rule_fields = self._whole(params, model, query)
 
-        query = model.within_rules(query, params)
-        names = {field.name for field in query.selected} if shown_if else ()
-        shown = {name: shown_if[name] for name in shown_if if name in names}
-        links = (
-            self.populate.links(query.populate, params, scope.plain)
-            if query.populate
-            else ()
-        )
+        if state.rules:
+            query = model.within_rules(query, params)
+
+        if shown:
+            names = {field.name for field in query.selected}
+            shown = {name: each for name, each in shown.items() if name in names}
+
+        if query.populate:
+            links = self.populate.links(query.populate, params, scope.plain)
+
         return ResolvedCall(
             *(model, scope, params, query, links),
             selection=_selection(query, shown, [scope, model.clients], links),
             rule_fields=[field.name for field in rule_fields],
             is_private=bool(rule_fields or (is_client and self.rules.visible)),
         )
+
+    def _parsed(
+        self, params: Params, paths: CallPaths, *, has_groups: bool
+    ) -> ResolvedQuery:
+        """Return the query of a call as its caller may ask it."""
+        is_client = params.provider is not None
+        grouped = self.aggregates if is_client else None
+
+        if has_groups and (grouped or not is_client) and is_grouping(params.query):
+            groups, rest = resolve_groups(params.query, paths, grouped)
+            return replace(resolve(rest, self.syntax, paths), groups=groups)
+
+        return resolve(params.query, self.syntax, paths)
 
     def _whole(
         self, params: Params, model: Model, query: ResolvedQuery
@@ -259,16 +275,6 @@ class ServedModel:
             return query, rule_fields
 
         return replace(query, selected=selected), rule_fields
-
-    def _guards(self, call: ResolvedCall) -> Guards | None:
-        scope, sent = call.scope, call.params._state.client_fields
-        written_if = {n: each for n, each in scope.written_if.items() if n in sent}
-
-        if not written_if:
-            return None
-
-        # A client that can't read a field must not be able to probe its value.
-        return Guards(written_if, scope.plain)
 
 
 class Model:
@@ -365,6 +371,14 @@ class Model:
             raise not_found(write.id)
 
         return records
+
+
+def _guards(call: ResolvedCall) -> Guards | None:
+    scope, sent = call.scope, call.params._state.client_fields
+    written_if = {n: each for n, each in scope.written_if.items() if n in sent}
+
+    # A client that can't read a field must not be able to probe its value.
+    return Guards(written_if, scope.plain) if written_if else None
 
 
 def _selection(

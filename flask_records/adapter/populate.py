@@ -15,7 +15,7 @@ from ..problems import UNKNOWN_RELATIONSHIP
 from ..query.bounds import AnswerSize, current_bounds, json_size, refused
 from ..query.operators import POPULATE, SORT
 from ..query.paths import has_single_key, key_names, MAX_STEPS, split_paths
-from ..query.plan_cache import Plan
+from ..query.plans import Plan
 from ..service.globals import current_records
 from .resolved_call import chunks
 

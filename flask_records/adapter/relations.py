@@ -15,7 +15,7 @@ from ..problems import no_record, NO_SERVICE, Problem, too_long
 from ..query.bounds import current_bounds, refuse, refused
 from ..query.field import shown
 from ..query.paths import key_names
-from ..query.plan_cache import Plan
+from ..query.plans import Plan
 from ..query.rules import names_in
 from ..service.context import CallState, Params
 from .populate import service_of

@@ -8,7 +8,7 @@ import typing as t
 from ..database.driver_cursor import PART
 from ..errors import NotFound
 from ..query.bounds import AnswerSize, current_bounds
-from ..query.conversions import cast, Unreadable
+from ..query.conversions import Unreadable
 from ..query.field import shown
 from ..service.results import PrivateRecord
 
@@ -20,8 +20,7 @@ if t.TYPE_CHECKING:
     from ..query import Fields, Scope
     from ..query.conversions import Cast
     from ..query.groups import Groups
-    from ..query.plan_cache import Plan
-    from ..query.plans import Selection
+    from ..query.plans import Plan, Selection
     from ..query.where import ResolvedQuery
     from ..service.context import Params
     from ..typing import Id, Record
@@ -82,12 +81,15 @@ class ResolvedCall(t.NamedTuple):
         :raises BadRequest: They are more than an answer to a client may have.
         """
         selection, plans, locking = self.selection, self.model.plans, self.params.lock
-        answer, is_grouped = self.answer_size, self.query.groups is not None
-
         # Few records are small, and the values of groups are.
-        if answer is None or is_grouped or (limit is not None and limit <= PART):
-            plan = plans.page(self.query, selection, limit, locking=locking)
-            return reading.rows(plan)
+        is_short = limit is not None and limit <= PART
+        is_small = is_short or self.query.groups is not None
+        answer = None if is_small else self.answer_size
+
+        if answer is None:
+            return reading.rows(
+                plans.page(self.query, selection, limit, locking=locking)
+            )
 
         # The drivers take all rows of a statement before they give the first.
         if limit is None and reading.dialect.name != "sqlite":
@@ -206,7 +208,7 @@ def identifier(fields: Fields, id: Id) -> tuple[t.Any, ...]:
     :raises NotFound: The field can't have this value, so that there is no such record.
     """
     try:
-        value = cast(fields.id.conversion, id)
+        value = fields.id.stored(id)
     except ValueError:
         value = None
 

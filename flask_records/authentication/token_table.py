@@ -15,7 +15,7 @@ from ..adapter import SQLAlchemyService
 from ..database.database import CheckedValue, Database
 from ..database.sessions import session_of_app
 from ..database.transaction import Transaction
-from ..query.plan_cache import Plan
+from ..query.plans import Plan
 from ..service import Service
 from ..service.context import Params
 from ..service.events import Transports

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..query.plan_cache import Plan
+from ..query.plans import Plan
 from .connections import JoinedConnection, listens, without_transaction
 from .database_errors import READ_ONLY, translated
 from .driver_cursor import connect, executed, rows_of, run, statement_of

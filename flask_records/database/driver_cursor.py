@@ -26,7 +26,7 @@ from .connections import count_write
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..query.plan_cache import Plan
+    from ..query.plans import Plan
 
     Convert: t.TypeAlias = Callable[[t.Any], t.Any]
     Rows: t.TypeAlias = Sequence[Sequence[t.Any]]

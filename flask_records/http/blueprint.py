@@ -13,7 +13,7 @@ from werkzeug.exceptions import PreconditionFailed
 
 from ..database.transaction import Transaction
 from ..errors import BadRequest, MethodNotAllowed, NotFound, RecordsError
-from ..names import method_named, METHODS_BY_NAME
+from ..names import CUSTOM, METHODS_BY_NAME
 from ..query.bounds import current_bounds
 from ..service.context import HookContext, Params
 from ..service.globals import current_request, remember_call, remembered_call
@@ -65,7 +65,8 @@ CHANGED: t.Final = "The record has changed since you read it. Load it again."
 class ServiceBlueprint:
     """The HTTP side of one service.
 
-    :param has_callers: Returns whether responses may depend on the caller.
+    :param authentications: The services by which callers log in. Without any, no
+        response depends on its caller.
     :param before_request: Functions that run before the view.
     :param after_request: Functions that run after it, last to first.
     """
@@ -75,7 +76,7 @@ class ServiceBlueprint:
     formatter: Formatter
     query_parser: QueryParser
     body_parsers: Mapping[str, BodyParser]
-    has_callers: Callable[[], bool]
+    authentications: Mapping[str, t.Any]
     before_request: Collection[Callable[[], t.Any]]
     after_request: Collection[Callable[[t.Any], t.Any]]
 
@@ -162,7 +163,7 @@ class ServiceBlueprint:
         remember_call(context)
         self.service.check_access(context)
         context.params.query = self._query(current)
-        method = method_named(context.method)
+        method = METHODS_BY_NAME.get(context.method, CUSTOM)
 
         if method.has_data and context.method in self.service.methods:
             context.data = read_body(current, context.method, self.body_parsers)
@@ -267,7 +268,7 @@ class ServiceBlueprint:
         names = {name.lower() for name, _ in headers}
         pairs = [NO_SNIFFING, ("Allow", self._allow)]
 
-        if self.has_callers():
+        if self.authentications:
             cache_control = _cache_control_of(remembered_call())
             pairs += [("Cache-Control", cache_control), ("Vary", CALLER)]
 

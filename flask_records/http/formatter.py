@@ -20,9 +20,9 @@ from ..pagination import Page
 from ..query.bounds import check_answer
 from ..query.casts import moment_json, moment_text
 from ..service.context import NO_RESULT
-from ..service.pieces import comes_in_pieces
 from ..service.results import (
     as_record,
+    comes_in_pieces,
     cut_throughout,
     NOBODY,
     PrivateRecord,

@@ -82,6 +82,20 @@ def as_integer(value: t.Any) -> int:
     raise ValueError(problems.NO_INTEGER)
 
 
+def integer_between(low: int, high: int) -> Callable[[t.Any], int]:
+    """Return a function that returns a whole number from ``low`` to ``high``."""
+
+    def cast_integer(value: t.Any) -> int:
+        number = value if type(value) is int else as_integer(value)
+
+        if not low <= number <= high:
+            raise ValueError(problems.out_of_range(low, high))
+
+        return number
+
+    return cast_integer
+
+
 def as_float(value: t.Any) -> float:
     """Return a finite number."""
     number = value if isinstance(value, float) else float(as_decimal(value))

@@ -104,16 +104,8 @@ def _at_most(length: int | None, things: str) -> Check | None:
 
 
 def _whole_numbers(low: int, high: int) -> Conversion:
-    def cast_integer(value: t.Any) -> int:
-        number = value if type(value) is int else casts.as_integer(value)
-
-        if not low <= number <= high:
-            raise ValueError(problems.out_of_range(low, high))
-
-        return number
-
     schema = {"type": "integer", "minimum": low, "maximum": high}
-    return Conversion(cast_integer, schema=schema)
+    return Conversion(casts.integer_between(low, high), schema=schema)
 
 
 def _integers(bits: int) -> Make:

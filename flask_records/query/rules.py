@@ -151,9 +151,6 @@ class FieldRules:
         self.writable = _functions("writable", writable)
         """The rules for the fields that a user may write, as functions."""
 
-    def __bool__(self) -> bool:
-        return bool(self.visible or self.writable)
-
     def conditions(
         self, option: t.Literal["visible", "writable"], user: t.Any
     ) -> dict[str, Record]:

@@ -113,7 +113,7 @@ def resolve(query: _Raw, syntax: Syntax, paths: Paths) -> ResolvedQuery:
         sort,
         _count(LIMIT, query.get(LIMIT)),
         _count(SKIP, query.get(SKIP)) or 0,
-        names_listed(POPULATE, query.get(POPULATE, ())),
+        names_listed(POPULATE, query[POPULATE]) if POPULATE in query else (),
     )
 
 

@@ -11,7 +11,7 @@ from ..http.routes import current_routes
 from ..names import method_named
 from ..query.bounds import check_answer, current_bounds, shortened
 from ..service.context import HookContext
-from ..service.pieces import comes_in_pieces, listed
+from ..service.results import comes_in_pieces, listed
 
 if t.TYPE_CHECKING:
     from ..extension import FlaskRecords

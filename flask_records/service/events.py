@@ -17,8 +17,7 @@ from ..database.transaction import Transaction
 from ..errors import without_parameters
 from ..names import EVENTS
 from ..signals import call
-from .pieces import comes_in_pieces
-from .results import event_records, records_of
+from .results import comes_in_pieces, event_records, records_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -6,17 +6,15 @@ import typing as t
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from itertools import takewhile
 
 from ..database.transaction import Transaction
 from ..errors import BadRequest, is_answer, MethodNotAllowed
-from ..names import EVENTS, method_named, METHODS, READS
+from ..names import CUSTOM, EVENTS, METHODS, METHODS_BY_NAME, READS
 from ..signals import call
 from .context import CallState, names_of_bodies, NO_RESULT
 from .globals import call_stack
-from .pieces import comes_in_pieces, drawn
-from .results import private, records_of, selected, shown
+from .results import comes_in_pieces, drawn, private, records_of, selected, shown
 from .validation import check_depth, check_types
 
 if t.TYPE_CHECKING:
@@ -93,17 +91,16 @@ class Pipeline:
     def run_bare(self, context: HookContext) -> None:
         """Run the method of a call without hooks and events."""
         self._check(context)
-        state = context.params._state
+        state, writes = context.params._state, context.method not in READS
+        is_own = self._service.capabilities.is_own(context.method)
         # A schema and rules of the call that this one is made in are not about it.
         context.params._state = CallState(
-            self._service,
-            is_whole=not self._service.capabilities.is_own(context.method),
-            client_fields=state.client_fields,
+            self._service, is_whole=not is_own, client_fields=state.client_fields
         )
 
-        with Transaction(writes=context.method not in READS):
-            self._service.capabilities.begin(writes=context.method not in READS)
-            context.result = self._call_method(context)
+        with Transaction(writes=writes):
+            self._service.capabilities.begin(writes=writes)
+            context.result = self._call_method(context, is_own=is_own)
 
         self._cut(context)
 
@@ -140,8 +137,9 @@ class Pipeline:
         schemas = service.schemas.get(method)
         before = self._all.before.ordered(method) + service.before.ordered(method)
         after = service.after.ordered(method) + self._all.after.ordered(method)
-        has_hooks = bool(before or after)
-        context.params._state.is_alone = not has_hooks and self._is_alone(method)
+        is_own, has_hooks = service.capabilities.is_own(method), bool(before or after)
+        is_alone = is_own and not has_hooks and self._is_alone(method)
+        context.params._state.is_alone = is_alone
 
         if schemas is not None:
             schemas.check_query(context)
@@ -149,24 +147,27 @@ class Pipeline:
 
         # A schema says itself which values hooks and methods meet.
         if context.data is not None and (schemas is None or schemas.data is None):
-            check_depth(context)
+            if not is_own:
+                check_depth(context)
 
             if before:
                 check_types(context)
 
-        conditions = self._run_before(context, before)
-        conditions = service.rules.asked_after(context, conditions)
+        conditions = self._run_before(context, before, is_own=is_own)
+
+        # A method of the application may write anything.
+        if conditions and is_own and method != "create":
+            conditions = service.rules.asked_after(context, conditions)
+
         is_missing = context.result is NO_RESULT
         has_receivers = method in EVENTS and service.has_events
         # Nobody but the caller gets the records of the adapter otherwise.
         context.params._state.is_whole = (
-            not (is_missing and service.capabilities.is_own(method))
-            or has_receivers
-            or bool(after)
+            not (is_missing and is_own) or has_receivers or bool(after)
         )
 
         if is_missing:
-            context.result = self._call_method(context, schemas)
+            context.result = self._call_method(context, schemas, is_own=is_own)
 
         if conditions:
             service.rules.check_written(context, conditions)
@@ -192,17 +193,12 @@ class Pipeline:
         return True
 
     def _is_alone(self, method: str) -> bool:
-        """Return ``True`` if a method without hooks writes, and nothing else happens in
-        its transaction.
+        """Return ``True`` if a method of a model without hooks writes, and nothing else
+        happens in its transaction.
         """
-        service = self._service
-        is_checked = method == "create" and method in service.rules.allow
-        return (
-            method not in READS
-            and not is_checked
-            and service.capabilities.is_own(method)
-            and Transaction.current().is_outermost
-        )
+        is_checked = method == "create" and method in self._service.rules.allow
+        is_outermost = Transaction.current().is_outermost
+        return method not in READS and not is_checked and is_outermost
 
     def _check(self, context: HookContext) -> None:
         if context.method not in self._service.methods:
@@ -234,22 +230,29 @@ class Pipeline:
             state.client_fields = names_of_bodies(context.data)
 
     def _run_before(
-        self, context: HookContext, hooks: Sequence[Callable[..., t.Any]]
+        self,
+        context: HookContext,
+        hooks: Sequence[Callable[..., t.Any]],
+        *,
+        is_own: bool,
     ) -> Sequence[Record]:
         """Begin, and run the before hooks. Return the queries that the records of a
         client have to meet once they are written.
         """
-        method = context.method
+        method, rules = context.method, self._service.rules
         writes = method not in READS and not context.params._state.is_alone
-        begin = partial(self._service.capabilities.begin, writes=writes)
+        # A method of a model joins the session itself.
+        is_needed = writes or hooks or not is_own
         # Slow hooks run first: nothing should hold a lock or a connection meanwhile.
         slow = list(takewhile(lambda hook: getattr(hook, "is_slow", False), hooks))
-        is_client = context.params.provider is not None
+        is_limited = context.params.provider is not None and bool(
+            rules.readable or rules.allow
+        )
 
-        if not slow:
-            begin()
+        if is_needed and not slow:
+            self._service.capabilities.begin(writes=writes)
 
-        conditions = self._service.rules.limit(context) if is_client else ()
+        conditions = rules.limit(context) if is_limited else ()
         # A hook may set other params.
         state = context.params._state
 
@@ -257,7 +260,7 @@ class Pipeline:
             _run_before_hook(hook, context, state)
 
         if slow:
-            begin()
+            self._service.capabilities.begin(writes=writes)
 
         for hook in hooks[len(slow) :]:
             _run_before_hook(hook, context, state)
@@ -265,14 +268,19 @@ class Pipeline:
         return conditions
 
     def _call_method(
-        self, context: HookContext, schemas: MethodSchemas | None = None
+        self,
+        context: HookContext,
+        schemas: MethodSchemas | None = None,
+        *,
+        is_own: bool,
     ) -> t.Any:
         """Return the result of the method as hooks get it."""
         service, method = self._service, context.method
         # Tests of an application may replace a method once the service is added.
         function = getattr(service.target, method)
-        names = (*method_named(method).arguments, "params")
-        result = call(function, *[getattr(context, name) for name in names])
+        arguments = METHODS_BY_NAME.get(method, CUSTOM).arguments
+        values = [getattr(context, name) for name in arguments]
+        result = call(function, *values, context.params)
 
         if comes_in_pieces(result):
             return result
@@ -280,7 +288,7 @@ class Pipeline:
         result = schemas.checked_result(context, result) if schemas else result
         is_private = context.params.provider is None
 
-        if not service.capabilities.is_own(method):
+        if not is_own:
             result = self._as_records(context, result)
             is_private = is_private or method in METHODS
 

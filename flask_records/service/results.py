@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import typing as t
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import closing
 from copy import copy, deepcopy
+from itertools import islice
 
+from ..errors import BadRequest
 from ..pagination import Page, with_records
 from ..query.operators import SELECT
 from ..query.syntax import names_listed
@@ -15,13 +19,18 @@ from .globals import current_records
 from .rights import NO_FIELDS, Rights
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Generator
     from collections.abc import Set as AbstractSet
 
     from ..typing import Record
     from .context import HookContext
     from .events import Event
     from .service import Service
+
+MAX_PIECES: t.Final = 1000
+"""The number of pieces in a list that is sent in their place."""
+
+USUAL: t.Final = frozenset({dict, list, str, type(None)})
 
 NOBODY: t.Final = object()
 """Stands for a viewer who sees no field that a rule may hide."""
@@ -378,3 +387,53 @@ def without(record: t.Any, names: AbstractSet[str]) -> t.Any:
 
     kept = {name: value for name, value in record.items() if name not in names}
     return record._with(kept) if isinstance(record, PrivateRecord) else kept
+
+
+def comes_in_pieces(result: t.Any) -> bool:
+    """Return ``True`` for the result of a generator, or for another iterator, whether
+    or not it is asynchronous.
+    """
+    # The look at an abstract class takes longer.
+    return type(result) not in USUAL and isinstance(result, (Iterator, AsyncIterator))
+
+
+def drawn(pieces: t.Any) -> Generator[t.Any, None, None]:
+    """Yield the pieces of an iterator. An asynchronous one has one event loop."""
+    if isinstance(pieces, AsyncIterator):
+        yield from _awaited(pieces)
+    else:
+        yield from pieces
+
+
+def listed(pieces: Generator[t.Any, None, None]) -> list[t.Any]:
+    """Return pieces as a list, for what sends no streams.
+
+    :raises BadRequest: There are too many.
+    """
+    with closing(pieces):
+        found = [*islice(pieces, MAX_PIECES + 1)]
+
+    if len(found) > MAX_PIECES:
+        raise BadRequest(
+            f"The result has more than {MAX_PIECES} pieces. Call the method over HTTP,"
+            " which sends them one by one."
+        )
+
+    return found
+
+
+def _awaited(pieces: AsyncIterator[t.Any]) -> Iterator[t.Any]:
+    with asyncio.Runner() as runner:
+        try:
+            while True:
+                yield runner.run(_next(pieces))
+        except StopAsyncIteration:
+            pass
+        finally:
+            # Iterators other than generators have nothing to close.
+            if close := getattr(pieces, "aclose", None):
+                runner.run(close())
+
+
+async def _next(pieces: AsyncIterator[t.Any]) -> t.Any:
+    return await anext(pieces)

@@ -239,17 +239,11 @@ class AccessRules:
     def asked_after(
         self, context: HookContext, conditions: Sequence[Record]
     ) -> Sequence[Record]:
-        """Return those conditions that have to be asked once a call has written: it may
-        write nothing that they read.
+        """Return those conditions that have to be asked once an update or a patch of a
+        model has written: it may write nothing that they read.
         """
         method, sent = context.method, context.params._state.client_fields
-        parts = self._service.capabilities
-
-        # A method of the application may write anything.
-        if not conditions or method == "create" or not parts.is_own(method):
-            return conditions
-
-        decides = parts.decides
+        decides = self._service.capabilities.decides
         written = names_of_bodies(context.data)
         return [
             each

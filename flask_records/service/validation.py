@@ -150,11 +150,9 @@ def check_depth(context: HookContext) -> None:
 
     :raises BadRequest: It does.
     """
-    if (
-        context.params.provider is not None
-        and not context.service.capabilities.is_own(context.method)
-        and is_deeper(context.data, MAX_JSON_DEPTH)
-    ):
+    is_client = context.params.provider is not None
+
+    if is_client and is_deeper(context.data, MAX_JSON_DEPTH):
         raise BadRequest(f"The data {too_deep(MAX_JSON_DEPTH)}.")
 
 

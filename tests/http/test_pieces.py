@@ -20,7 +20,7 @@ from flask_records import (
     Transaction,
 )
 from flask_records.realtime import Realtime
-from flask_records.service import pieces
+from flask_records.service import results
 
 
 class Base(DeclarativeBase):
@@ -288,7 +288,7 @@ def test_connection_gets_a_list_of_pieces(records, app, monkeypatch):
 
     assert client.call("get", "words", "ab") == [{"letter": "a"}, {"letter": "b"}]
 
-    monkeypatch.setattr(pieces, "MAX_PIECES", 1)
+    monkeypatch.setattr(results, "MAX_PIECES", 1)
 
     with pytest.raises(BadRequest, match="more than 1 pieces"):
         client.call("get", "words", "ab")
