@@ -87,7 +87,7 @@ class Access:
 
         # Other transports have the credentials of their connection.
         if params.authentication is None and params.provider == REST:
-            params.authentication = service.parse(params.headers)
+            params.authentication = service.parse(params.headers, self.strategies)
 
         if params.authentication is None:
             return
@@ -180,7 +180,7 @@ def params_of_visitor(headers: Headers) -> Params:
     refusal: NotAuthenticated | None = None
 
     for authentication in current_records.authentications.values():
-        credentials = authentication.parse(headers)
+        credentials = authentication.parse(headers, authentication.strategies)
 
         if credentials is None:
             continue

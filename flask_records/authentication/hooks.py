@@ -126,7 +126,7 @@ def requires(*strategies: str, service: str | None = None) -> Callable[..., t.An
             return
 
         authentication = current_records.authentication(service)
-        credentials = authentication.parse(request.headers)
+        credentials = authentication.parse(request.headers, accepted)
 
         if credentials is None:
             raise NotAuthenticated("Not authenticated")

@@ -34,6 +34,13 @@ AuthenticationService(custom_hashing=True):
 """
 
 
+NO_TOKENS: t.Final = """\
+The service '{path}' needs tokens, and there are none. {problem} Or name the \
+strategies that the service accepts: records.add("{path}", ..., strategies=[...]).\
+"""
+
+NO_USERS: t.Final = "There is no service '{path}' with the users."
+
 UNRULED: t.Final = """\
 Any login may {methods} all users of '{path}'. Give it rules, or True in their place:
 
@@ -79,6 +86,32 @@ def check_users(records: AuthenticationRecords, apps: Collection[Flask]) -> None
 
         for app in apps:
             _check_passwords(records, app, authentication)
+            _check_tokens(records, app, authentication)
+
+
+def _check_tokens(
+    records: AuthenticationRecords, app: Flask, authentication: AuthenticationService
+) -> None:
+    """Check that there can be tokens, if a service needs one.
+
+    :raises RuntimeError: There is no key or no user for them.
+    """
+    problem = authentication.settings_of(app).tokens.problem
+
+    if not authentication.lookup.is_there:
+        problem = NO_USERS.format(path=authentication.users_path)
+
+    for path, access in records.accesses.items() if problem else ():
+        strategies = [authentication.strategies[name] for name in access.strategies]
+        service = records.services[path]
+        is_issuer = path in records.authentications
+        is_closed = not (is_issuer or service.public.issuperset(service.methods))
+        needs_tokens = is_closed and JWT in strategies
+
+        if access.find_service() is authentication and (
+            needs_tokens or service.capabilities.is_personal
+        ):
+            raise RuntimeError(NO_TOKENS.format(path=path, problem=problem))
 
 
 def _check_passwords(

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 
 from flask import current_app
+from werkzeug.datastructures import Headers
 
 from ..errors import NotAuthenticated
 from ..names import METHODS
@@ -37,7 +38,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from flask import Flask
-    from werkzeug.datastructures import Headers
 
     from ..service import Service
     from ..typing import Id, Record
@@ -178,8 +178,13 @@ class AuthenticationService(Capabilities):
 
         :raises RuntimeError: A setting is missing or wrong.
         """
+        # These find a login in each request, which needs no token.
+        own = {
+            n for n, each in self.strategies.items() if each.parse and each is not JWT
+        }
+        has_refresh = self.refresh is not None
         settings = AuthenticationSettings.of(
-            app, self._setting, self._hasher, refresh=self.refresh is not None
+            app, self._setting, self._hasher, own, refresh=has_refresh
         )
         beginning = f"{self._setting}['strategies'] names"
         self.check_strategies(settings.strategies, beginning)
@@ -299,11 +304,13 @@ class AuthenticationService(Capabilities):
 
         result = self.authenticate(data, params, allowed)
 
+        is_issued = ACCESS_TOKEN not in result
+
         # A token would be for all that the user may do.
-        if "scopes" in result["authentication"]:
+        if "scopes" in result["authentication"] or (is_issued and not self.has_tokens):
             raise _invalid("strategy issues no tokens")
 
-        if ACCESS_TOKEN in result:
+        if not is_issued:
             return result
 
         user, claims = result.get("user"), NO_CLAIMS
@@ -385,20 +392,62 @@ class AuthenticationService(Capabilities):
             raise _invalid("strategy not allowed in authStrategies")
 
         result = call(self.strategy(name).authenticate, self, data, params)
-        authentication = {"strategy": name, **result.get("authentication", {})}
+        token = {ACCESS_TOKEN: result[ACCESS_TOKEN]} if ACCESS_TOKEN in result else {}
+        authentication = {"strategy": name, **token, **result.get("authentication", {})}
         return {**result, "authentication": authentication}
 
-    def parse(self, headers: Headers) -> Record | None:
+    def parse(self, headers: Headers, accepted: Collection[str]) -> Record | None:
         """Return the credentials in the headers of a request, of the first strategy
-        that finds any.
+        that finds any: of an accepted one, or else of one that will be refused.
+
+        :param accepted: The names of the strategies that are accepted.
         """
-        for name, strategy in self.strategies.items():
+        names = [name for name in self.strategies if name in accepted]
+        names += [name for name in self.strategies if name not in accepted]
+
+        for name in names:
+            strategy = self.strategies[name]
             credentials = strategy.parse(headers) if strategy.parse else None
 
             if credentials is not None:
-                return {"strategy": name, **credentials}
+                is_bearer = strategy is JWT and len(accepted) > 1
+                other = (
+                    self._other(headers, credentials, accepted) if is_bearer else None
+                )
+                return other or {"strategy": name, **credentials}
 
         return None
+
+    def _other(
+        self, headers: Headers, credentials: Record, accepted: Collection[str]
+    ) -> Record | None:
+        """Return the credentials of a strategy of the application that reads the same
+        header as the built-in one, if this one has not signed the token there.
+        """
+        if self.has_signed(credentials[ACCESS_TOKEN]):
+            return None
+
+        rest = Headers([pair for pair in headers if pair[0].lower() != "authorization"])
+
+        for name in accepted:
+            parse = self.strategies[name].parse
+
+            if parse is None or self.strategies[name] is JWT:
+                continue
+
+            if (other := parse(headers)) is not None and parse(rest) is None:
+                return {"strategy": name, **other}
+
+        return None
+
+    @property
+    def has_tokens(self) -> bool:
+        """``True`` if there are users, and a key to sign tokens for them."""
+        return self.lookup.is_there and bool(self.settings.tokens.verifying_keys)
+
+    def has_signed(self, token: str) -> bool:
+        """Return ``True`` for a token of this service, which may have expired."""
+        return self.has_tokens and self.settings.tokens.has_signed(token)
 
     def announce(self, method: str, context: HookContext) -> None:
         """Send ``login`` or ``logout`` after the commit, with the result of the call

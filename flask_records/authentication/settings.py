@@ -23,7 +23,7 @@ from .passwords import Passwords
 from .tokens import DAY, Tokens
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from flask import Flask
 
@@ -131,12 +131,14 @@ class AuthenticationSettings:
         app: Flask,
         name: str,
         hasher: Callable[[str], str] | None = None,
+        own: Collection[str] = (),
         *,
         refresh: bool = False,
     ) -> AuthenticationSettings:
         """Return the settings of an application.
 
         :param hasher: Makes the hashes of passwords in place of Argon2id.
+        :param own: The names of the strategies that need no token.
         :param refresh: ``True`` if refresh tokens renew access tokens, which are valid
             for a short time then.
         :raises RuntimeError: A setting is missing or wrong. The message has the cure.
@@ -153,13 +155,14 @@ class AuthenticationSettings:
         options.setdefault("lifetime", SHORT_LIFETIME if refresh else DAY)
         options.setdefault("refresh_lifetime", 30 * DAY)
         origins = CorsSettings.of(app).origins
+        strategies = tuple(options.get("strategies", cls.strategies))
+        needs_key = refresh or "oauth" in options or not {*strategies} <= {*own}
         return cls(
             name=name,
-            tokens=_tokens(app, name, options),
+            tokens=_tokens(app, name, options, needs_key=needs_key),
             passwords=_passwords(name, options.get("passwords"), hasher),
             failed_logins=_failed_logins(name, options.get("failed_logins", {})),
-            strategies=tuple(options.get("strategies", cls.strategies))
-            + (("refresh",) if refresh else ()),
+            strategies=(*strategies, "refresh") if refresh else strategies,
             refresh_lifetime=_seconds(options["refresh_lifetime"]) if refresh else 0,
             oauth=OAuthSettings.parse(
                 options.get("oauth", {}), f"{name}['oauth']", origins
@@ -189,8 +192,12 @@ def _failed_logins(name: str, value: t.Any) -> FailedLogins | None:
     return FailedLogins(**read_settings(place, value, checks, example={"by_name": 20}))
 
 
-def _tokens(app: Flask, name: str, options: Record) -> Tokens:
-    algorithm = options.get("algorithm", ALGORITHMS[0])
+def _tokens(app: Flask, name: str, options: Record, *, needs_key: bool) -> Tokens:
+    """Return what makes and verifies tokens.
+
+    :param needs_key: ``False`` if no strategy needs a token.
+    """
+    problem, algorithm = "", options.get("algorithm", ALGORITHMS[0])
     has_secret = algorithm == ALGORITHMS[0]
 
     for option in (PRIVATE_KEY,) if has_secret else SECRETS:
@@ -201,8 +208,15 @@ def _tokens(app: Flask, name: str, options: Record) -> Tokens:
             )
 
     if has_secret:
-        verifying_keys = tuple(_secrets(app, name, options))
-        signing_key = verifying_keys[0]
+        try:
+            verifying_keys = tuple(_secrets(app, name, options))
+        except RuntimeError as error:
+            if needs_key:
+                raise
+
+            verifying_keys, problem = (), str(error)
+
+        signing_key = next(iter(verifying_keys), None)
     else:
         place = f"{name}[{PRIVATE_KEY!r}]"
         signing_key = _private_key(app, place, options.get(PRIVATE_KEY), algorithm)
@@ -215,6 +229,7 @@ def _tokens(app: Flask, name: str, options: Record) -> Tokens:
         lifetime=_seconds(options["lifetime"]),
         audience=options.get("audience", Tokens.audience),
         issuer=options.get("issuer", Tokens.issuer),
+        problem=problem,
     )
 
 

@@ -81,9 +81,13 @@ def authenticate_token(
         raise NotAuthenticated("No access token")
 
     payload = service.settings.tokens.verify_token(token)
+
+    if not service.has_tokens:
+        raise NotAuthenticated("There are no users with tokens.")
+
     return {
         ACCESS_TOKEN: token,
-        "authentication": {ACCESS_TOKEN: token, "payload": payload},
+        "authentication": {"payload": payload},
         "user": service.tokens.user_of(payload),
     }
 

@@ -109,6 +109,9 @@ class Tokens:
     lifetime: int = DAY
     """The number of seconds that a token is valid."""
 
+    problem: str = ""
+    """The reason why there is no key, if no strategy needs one."""
+
     def create_token(
         self,
         subject: t.Any,
@@ -121,7 +124,11 @@ class Tokens:
 
         :param not_before: The time of issue, if it is later than now.
         :param claims: Claims besides those that every token has.
+        :raises RuntimeError: There is no key to sign it with.
         """
+        if not self.verifying_keys:
+            raise RuntimeError(self.problem)
+
         # The import takes ten megabytes, which a process without tokens can save.
         import jwt
 
@@ -153,6 +160,15 @@ class Tokens:
             self._verify(token)
 
         return payload
+
+    def has_signed(self, token: t.Any) -> bool:
+        """Return ``True`` for a token of this issuer, which may have expired."""
+        try:
+            self.verify_token(token)
+        except NotAuthenticated as error:
+            return error.message in REASONS
+
+        return True
 
     def claims_of(self, token: t.Any) -> Record:
         """Return the claims of a token that may have expired.

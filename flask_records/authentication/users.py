@@ -73,7 +73,14 @@ class Users:
     @property
     def id(self) -> str:
         """The name of the identifier field of users."""
-        return self.service.capabilities.id
+        return self.service.capabilities.id if self.is_there else "id"
+
+    @property
+    def is_there(self) -> bool:
+        """``True`` if there is a service that has the users. Strategies of the
+        application may have users of their own.
+        """
+        return self.path in self.services
 
     def has(self, service: Service) -> bool:
         """Return whether a service has the users, or is over the same model."""

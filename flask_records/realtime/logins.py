@@ -57,9 +57,13 @@ class Logins:
         :raises Exception: The credentials are invalid, or can't be checked.
         """
         service = self._default()
-        credentials = None if service is None else service.parse(connection.headers)
 
-        if service is None or credentials is None:
+        if service is None:
+            return Params()
+
+        credentials = service.parse(connection.headers, service.strategies)
+
+        if credentials is None:
             return Params()
 
         connection.authentication = credentials
@@ -77,7 +81,9 @@ class Logins:
 
         :param result: The result of its ``create``.
         """
-        credentials = {"strategy": "jwt", ACCESS_TOKEN: result[ACCESS_TOKEN]}
+        token, name = result[ACCESS_TOKEN], result["authentication"]["strategy"]
+        is_own = service.has_signed(token)
+        credentials = {"strategy": "jwt" if is_own else name, ACCESS_TOKEN: token}
 
         with connection.lock:
             connection.authentication = credentials

@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import pytest
 from flask.globals import app_ctx
-from flask_login import login_user, logout_user, UserMixin
+from flask_login import login_user, logout_user
+
+from flask_records import NotAuthenticated
+from flask_records.realtime import Realtime
 
 from ..test_docs import DOCS, run_page
 from ..test_docs import module as module
 
 
-class Member(UserMixin):
-    """A user as the views of the host know it."""
-
-    def __init__(self, id):
-        self.id = int(id)
-
-
 @pytest.fixture
 def app(module):
     """The application of the page, with a user and two views."""
-    run_page(DOCS / "existing-applications.md", module)
+    run_page(DOCS / "host-logins.md", module)
     app, db = module.app, module.db
 
     # Requests would share the contexts that the page leaves open, and their users.
     while app_ctx:
         app_ctx.pop()
 
-    app.add_url_rule("/enter", "enter", lambda: str(login_user(Member(1))))
+    app.add_url_rule("/enter", "enter", lambda: str(login_user(module.load_user(1))))
     app.add_url_rule("/leave", "leave", lambda: str(logout_user()))
-    module.login_manager.user_loader(Member)
+    app.realtime = Realtime(module.own)
+    app.realtime.init_app(app)
 
     with app.app_context():
         db.create_all()
@@ -83,7 +80,7 @@ def test_only_pages_of_the_same_origin_use_the_session(browser, origin):
 
 @pytest.mark.parametrize("login", [["1", "x"], {"user_id": "1", "id": "x"}, "1", None])
 def test_client_can_not_claim_a_session(app, login):
-    body = {"strategy": "session", "login": login}
+    body = {"strategy": "host", "login": login}
 
     assert app.test_client().post("/authentication", json=body).status_code == 401
 
@@ -94,3 +91,25 @@ def test_removed_user_has_no_session(app, module, browser):
         module.db.session.commit()
 
     assert browser.get("/notes").status_code == 401
+
+
+def test_blocked_user_stays_out(app, module, browser):
+    cookie = f"session={browser.get_cookie('session').value}"
+    client = app.realtime.test_client(app, headers={"Cookie": cookie})
+    assert client.call("find", "notes") == []
+
+    with app.app_context():
+        module.db.session.get(module.User, 1).role = "blocked"
+        module.db.session.commit()
+
+    assert browser.get("/notes").status_code == 401
+
+    with pytest.raises(NotAuthenticated):
+        client.call("find", "notes")
+
+
+@pytest.mark.parametrize("strategy", ["local", "jwt", "host"])
+def test_there_is_no_second_way_in(app, strategy):
+    body = {"strategy": strategy, "email": "ann@example.com", "password": "x"}
+
+    assert app.test_client().post("/authentication", json=body).status_code == 401

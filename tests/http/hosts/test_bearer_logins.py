@@ -1,0 +1,178 @@
+"""Tokens of a host, as the documentation takes them, over HTTP and over sockets."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+from flask.globals import app_ctx
+from flask_jwt_extended import create_access_token, create_refresh_token, JWTManager
+
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    NotAuthenticated,
+    requires,
+    Strategy,
+)
+from flask_records.realtime import Realtime
+
+from ...authentication import (
+    API_KEY,
+    bearer,
+    Echo,
+    LOGIN,
+    make_records,
+    serving,
+    signed,
+)
+from ..test_docs import blocks_of, DOCS, run_page, run_python
+from ..test_docs import module as module
+
+PAGE = DOCS / "host-logins.md"
+
+
+def host_strategy(users):
+    """A strategy whose tokens are the keys of a mapping to users."""
+
+    def check(service, data, params):
+        if data["accessToken"] not in users:
+            raise NotAuthenticated("Unknown to the host.")
+
+        return {"user": users[data["accessToken"]], "accessToken": data["accessToken"]}
+
+    def parse(headers):
+        scheme, _, token = headers.get("Authorization", "").partition(" ")
+        return {"accessToken": token} if scheme == "Bearer" else None
+
+    return Strategy(check, parse)
+
+
+@pytest.fixture
+def site(module):
+    """The application of the page with Flask-JWT-Extended, and its revoked tokens."""
+    run_page(PAGE, module)
+    module.revoked = set()
+    module.is_revoked = lambda header, claims: claims["jti"] in module.revoked
+
+    while app_ctx:
+        app_ctx.pop()
+
+    for block in blocks_of(PAGE):
+        if "flask_jwt_extended" in block.text:
+            run_python(block, module)
+
+    strategy = Strategy(module.check_jwt, module.parse_bearer)
+    own = module.make_services("host", strategy)
+    app = module.create_app(own, JWT_SECRET_KEY="j" * 32, **module.OPTIONS)
+    JWTManager(app)
+    app.realtime = Realtime(own)
+    app.realtime.init_app(app)
+
+    with app.app_context():
+        module.db.create_all()
+        module.db.session.add(module.User(email="ann@example.com"))
+        module.db.session.commit()
+        yield app
+
+
+def test_tokens_of_flask_jwt_extended_call_services(site, module):
+    token = create_access_token("1")
+    client = site.test_client()
+    login = {"strategy": "host", "accessToken": token}
+    sockets = [site.realtime.test_client(site, headers=bearer(token))]
+    sockets.append(site.realtime.test_client(site))
+    answer = sockets[1].call("create", "authentication", login)
+
+    assert answer["accessToken"] == token
+    assert client.get("/notes", headers=bearer(token)).json == []
+    assert [each.call("find", "notes") for each in sockets] == [[], []]
+
+    module.revoked.add(module.decode_token(token)["jti"])
+
+    assert client.get("/notes", headers=bearer(token)).status_code == 401
+
+    for each in sockets:
+        with pytest.raises(NotAuthenticated):
+            each.call("find", "notes")
+
+
+@pytest.mark.parametrize("make", [create_refresh_token, lambda name: "nonsense"])
+def test_other_tokens_of_flask_jwt_extended_are_refused(site, make):
+    answer = site.test_client().get("/notes", headers=bearer(make("1")))
+
+    assert (answer.status_code, answer.json["message"]) == (401, "Log in again.")
+
+
+@pytest.mark.parametrize("strategies", [["host"], ["jwt", "host"]])
+def test_token_goes_to_the_strategy_whose_it_is(strategies):
+    strategy = host_strategy({"h": {"id": 1}})
+    records = make_records(strategies={"host": strategy, "api-key": API_KEY})
+    records.add("both", Echo(), strategies=strategies)
+
+    with serving(records) as client:
+        token = client.post("/authentication", json=LOGIN).json["accessToken"]
+        tokens = ["h", token, token[:-3] + "xyz"]
+        answers = [client.get("/both", headers=bearer(each)) for each in tokens]
+
+    assert answers[0].json["authentication"] == {"strategy": "host"}
+    assert answers[1].status_code == (200 if "jwt" in strategies else 401)
+    assert answers[2].json["message"] == "Unknown to the host."
+
+
+def test_expired_token_of_services_has_its_reason():
+    strategies = {"host": host_strategy({}), "api-key": API_KEY}
+    records = make_records(strategies=strategies)
+    records.add("both", Echo(), strategies=["jwt", "host"])
+
+    with serving(records) as client:
+        answer = client.get("/both", headers=bearer(signed(exp=1)))
+
+    assert answer.json["data"]["name"] == "TokenExpiredError"
+
+
+def make_host(users, secret, **options):
+    """A host whose users are no model, and whose services have no key for tokens."""
+    app, records = Flask("host"), FlaskRecords()
+    app.config["RECORDS_AUTHENTICATION"] = {"strategies": ["host"], "secret": secret}
+    authentication = AuthenticationService(strategies={"host": host_strategy(users)})
+    records.add("authentication", authentication, strategies=["host"])
+    records.add("echo", Echo(), **options)
+    return app, records
+
+
+def test_host_has_users_and_no_secret_of_its_own():
+    user = {"id": 7, "role": "editor"}
+    app, records = make_host({"h": user}, "short", strategies=["host"])
+    records.init_app(app)
+    app.add_url_rule("/page", view_func=requires("host")(lambda: "A page"))
+    realtime = Realtime(records)
+    realtime.init_app(app)
+    client = app.test_client()
+    login = {"strategy": "host", "accessToken": "h"}
+
+    assert client.get("/echo", headers=bearer("h")).json["user"] == user
+    assert client.get("/echo", headers=bearer("x")).status_code == 401
+    assert client.get("/page", headers=bearer("h")).text == "A page"
+    assert client.post("/authentication", json=login).json["accessToken"] == "h"
+    assert client.delete("/authentication", headers=bearer("h")).status_code == 200
+    socket = realtime.test_client(app, headers=bearer("h"))
+    assert socket.call("find", "echo")["user"] == user
+
+
+@pytest.mark.parametrize("secret", ["short", "s" * 32])
+def test_service_that_accepts_tokens_which_nobody_has_does_not_start(secret):
+    app, records = make_host({}, secret)
+
+    with pytest.raises(RuntimeError, match="'echo' needs tokens"):
+        records.init_app(app)
+
+
+def test_strategy_for_logins_alone_needs_a_secret():
+    app, records = Flask("host"), FlaskRecords()
+    app.config["RECORDS_AUTHENTICATION"] = {"strategies": ["pin"], "secret": "short"}
+    pin = Strategy(lambda service, data, params: {"user": None})
+    service = AuthenticationService(strategies={"pin": pin})
+    records.add("authentication", service)
+
+    with pytest.raises(RuntimeError, match="shorter than 32 bytes"):
+        records.init_app(app)
