@@ -9,8 +9,6 @@ from types import MappingProxyType
 
 from ..authentication.limits import count_account
 from ..authentication.records import current_records
-from ..authentication.strategies import ACCESS_TOKEN
-from ..authentication.tokens import CLAIM
 from ..authentication.users import fields_of, is_address
 from ..errors import BadRequest, Conflict, Forbidden, NotAuthenticated
 from ..problems import EMPTY, NO_ADDRESS, NO_TEXT, Problem, TOO_LONG
@@ -39,7 +37,7 @@ if t.TYPE_CHECKING:
     from ..typing import Id, Record
     from .mailed_tokens import Mail
 
-    Action: t.TypeAlias = Callable[[Record, Params], Record | None]
+    Action: t.TypeAlias = Callable[[Record, Params], None]
 
 MAX_ADDRESS: t.Final = 320
 """The number of characters of the longest address."""
@@ -125,9 +123,9 @@ class AccountManagement(Capabilities):
             "checkUnique": self._check_unique,
             "resendVerifySignup": partial(self._send, VERIFY),
             "verifySignupLong": self._verify,
-            "verifySignupSetPasswordLong": self._verify_with_password,
+            "verifySignupSetPasswordLong": partial(self._set_password, VERIFY),
             "sendResetPwd": partial(self._send, RESET),
-            "resetPwdLong": self._reset,
+            "resetPwdLong": partial(self._set_password, RESET),
             "passwordChange": self._change_password,
             "identityChange": self._change_address,
         }
@@ -185,7 +183,7 @@ class AccountManagement(Capabilities):
             raise RuntimeError(CHANGEABLE.format(field=self._field, **options))
 
     def create(self, data: t.Any, params: Params) -> Record:
-        """Run an action, and return its answer.
+        """Run an action, and return an empty answer.
 
         :param data: The name of the action, and its ``value``.
         :param params: What accompanies the call.
@@ -199,7 +197,8 @@ class AccountManagement(Capabilities):
         if action is None:
             raise BadRequest(f"The actions are: {', '.join(self._actions)}.")
 
-        return action(data, params) or {}
+        action(data, params)
+        return {}
 
     def send_verification(
         self, event: str, record: Record, context: HookContext | None
@@ -230,7 +229,7 @@ class AccountManagement(Capabilities):
             }
             for action, value in values.items()
         ]
-        record = {"type": "object", "properties": {ACCESS_TOKEN: TEXT}}
+        record = {"type": "object"}
         return Schemas(
             record=record,
             create={"anyOf": actions},
@@ -242,16 +241,10 @@ class AccountManagement(Capabilities):
         user = self._users.find(self._address_in(data.get("value")))
         own_id = params.user_id if self._is_caller(params) else None
 
-        # Guesses of other identifiers would tell which one has the address.
-        if str(data.get("ownId")) != str(own_id):
-            own_id = None
-
+        # Whatever `ownId` is: it would reveal who has an address.
         if user is not None and user[self._users.id] != own_id:
-            meta = data.get("meta")
-            is_quiet = isinstance(meta, dict) and meta.get("noErrMsg")
-            message = None if is_quiet else "Values already taken."
             problem = Problem("Already taken.", "taken")
-            raise BadRequest(message, errors={self._field: problem})
+            raise BadRequest("Values already taken.", errors={self._field: problem})
 
     def _send(self, kind: str, data: Record, params: Params) -> None:
         address = self._address_in(data.get("value"))
@@ -273,16 +266,8 @@ class AccountManagement(Capabilities):
         if is_new:
             send_later(partial(self._tokens.notify, user))
 
-    def _verify_with_password(self, data: Record, params: Params) -> None:
-        self._set_password(VERIFY, data, params)
-
-    def _reset(self, data: Record, params: Params) -> None:
-        user = self._set_password(RESET, data, params)
-        send_later(partial(self._tokens.notify, user))
-
-    def _set_password(self, kind: str, data: Record, params: Params) -> Record:
-        """Set the password of a user by a token that was sent to the address. Return
-        the record from before.
+    def _set_password(self, kind: str, data: Record, params: Params) -> None:
+        """Set the password of a user by a token that was sent to the address.
 
         :param kind: The kind of the token.
         :raises BadRequest: The token is not valid, or the password can't be one.
@@ -294,10 +279,12 @@ class AccountManagement(Capabilities):
         if stored.address != user[self._field]:
             raise invalid_token()
 
-        password = self._checked(value, self._password)
+        password = self._new_password(value)
         self._tokens.use(stored)
         self._prove(user, {self._password: password}, params)
-        return user
+
+        if kind == RESET:
+            send_later(partial(self._tokens.notify, user))
 
     def _prove(self, user: Record, changes: Record, params: Params) -> None:
         """Write the changes of a caller who has proven to own an address. If nobody has
@@ -334,13 +321,12 @@ class AccountManagement(Capabilities):
             and self._users.has(service.users)
         ]
 
-    def _change_password(self, data: Record, params: Params) -> Record:
+    def _change_password(self, data: Record, params: Params) -> None:
         value = _mapping(data.get("value"))
         user = self._caller(value, "oldPassword", params)
-        password = self._checked(value, self._password)
+        password = self._new_password(value)
         self._users.service.patch(user[self._users.id], {self._password: password})
         send_later(partial(self._tokens.notify, user))
-        return self._login_of(user, params)
 
     def _change_address(self, data: Record, params: Params) -> None:
         value = _mapping(data.get("value"))
@@ -380,18 +366,6 @@ class AccountManagement(Capabilities):
                 raise BadRequest(str(problem), errors={field: problem})
 
         return user
-
-    def _login_of(self, user: Record, params: Params) -> Record:
-        """Return a new access token for a user whose password was changed."""
-        service, id = self._authentication, user[self._users.id]
-        payload = (params.authentication or {}).get("payload", {})
-        claims = {CLAIM: payload[CLAIM]} if CLAIM in payload else {}
-
-        if service.refresh is not None:
-            service.refresh.keep(payload)
-
-        token, _ = service.tokens.create(service.get_user(id), claims)
-        return {ACCESS_TOKEN: token}
 
     def _mail(self, kind: str, address: str) -> None:
         """Send a mail with a token to a user, if there is one with the address."""
@@ -454,14 +428,14 @@ class AccountManagement(Capabilities):
         field = self._field
         return BadRequest(f"'{field}' {problem}.", errors={field: problem})
 
-    def _checked(self, value: Record, field: str) -> str:
+    def _new_password(self, value: Record) -> str:
         """Return a new password.
 
         :raises BadRequest: It can't be one.
         """
-        password = _text(value, field)
-        self._authentication.settings.passwords.check(password, field)
-        return password
+        password: t.Any = value.get(self._password)
+        self._authentication.settings.passwords.check(password, self._password)
+        return t.cast("str", password)
 
 
 def _object(required: Mapping[str, Schema], user: Schema | None = None) -> Schema:

@@ -127,16 +127,6 @@ class RefreshTokens:
         payload = self._service.settings.tokens.claims_of(token)
         return payload if self._session_of(payload) else None
 
-    def keep(self, payload: Record) -> None:
-        """Keep the session of an access token after a change of the password, which
-        ends all others of the user.
-
-        :param payload: The claims of the token.
-        """
-        if session := self._session_of(payload):
-            state = fingerprint(session.id, self._hash_of(session.owner))
-            self._table.replace(session.id, session.digest, state=state)
-
     def end_reused(self, method: str, context: HookContext) -> None:
         """End the session of a token that was replaced some time ago: an error hook,
         since what a call that fails has written is undone.

@@ -61,15 +61,16 @@ test('a page that is loaded later goes on with the login', async () => {
   await later.service('messages').find()
 })
 
-test('a change of the password keeps this login and no other', async () => {
+test('a change of the password ends all logins, and a new one goes on', async () => {
   const [here, there] = [staying(restClient(server.base)), staying(restClient(server.base))]
   const login = newLogin()
   await here.service('users').create(login)
   for (const client of [here, there]) await client.authenticate({ strategy: 'local', ...login })
 
-  await makeManagement(here).passwordChange(login.password, 'another long secret', { email: login.email })
+  const password = 'another long secret'
+  await makeManagement(here).passwordChange(login.password, password, { email: login.email })
 
-  const { user } = await here.reAuthenticate(true)
+  const { user } = await here.authenticate({ strategy: 'local', email: login.email, password })
   assert.equal(user.email, login.email)
   await here.service('messages').find()
   await assert.rejects(there.reAuthenticate(true), { code: 401 })
