@@ -77,7 +77,7 @@ def test_other_charsets_are_refused(client, charset):
         (b'{"a": -Infinity}', "-Infinity is not a JSON value"),
         (b"[" * 100_000, "it nests too deep"),
         (b'{"a":' * 100_000, "it nests too deep"),
-        (b"[" * 5_000 + b"]" * 5_000, "it nests too deep"),
+        (b"[" * 100_000 + b"]" * 100_000, "it nests too deep"),
     ],
 )
 def test_malformed_json_is_refused(client, body, reason):
