@@ -162,6 +162,7 @@ def create_app() -> t.Any:
     app.config["SQLALCHEMY_DATABASE_URI"] = url
     app.config["SECRET_KEY"] = os.environ.get("SECRET_KEY", "not a secret of anybody")
     app.config["RECORDS_EXPLORER"] = {"enabled": True}
+    app.config["RECORDS_BOUNDS"] = {"multi": 200}
     db = SQLAlchemy(app, model_class=Base)
     records = FlaskRecords(url_prefix="/api")
     things = records.add(
@@ -205,6 +206,9 @@ def create_app() -> t.Any:
     Explorer(records).init_app(app)
 
     with app.app_context():
+        if db.engine.dialect.name == "sqlite":
+            sa.event.listen(db.engine, "connect", check_references)
+
         db.create_all()
 
         # Each has the identifier of its place.
@@ -215,6 +219,11 @@ def create_app() -> t.Any:
         db.session.commit()
 
     return realtime.asgi(app)
+
+
+def check_references(connection: t.Any, record: t.Any) -> None:
+    """Let SQLite check foreign keys, as other databases do."""
+    connection.execute("PRAGMA foreign_keys = ON")
 
 
 def create_many() -> t.Any:

@@ -14,6 +14,7 @@ from ..http.routes import current_routes
 from ..names import BODIES, METHODS, READS
 from ..openapi.description import describe
 from ..openapi.document import REALTIME
+from ..query.bounds import current_bounds
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,6 +84,8 @@ def service_for(params: Params, path: str) -> Record:
         },
         "pageSize": service.pages.default,
         "maxPageSize": service.pages.max,
+        "maxMany": current_bounds().multi,
+        "maxScans": current_bounds().scans,
         "multi": [call.method for call in service.calls if call.is_many],
     }
 

@@ -334,6 +334,34 @@ test('all records that match are changed and removed, also those of other pages'
   assert.equal((await api.call('GET', 'things?name[$search]=match')).total, 0)
 })
 
+test('more records than a call takes are changed and removed in parts', async () => {
+  for (const part of [0, 1, 2]) await create(Array.from({ length: 80 }, (_, index) => ({ name: `part ${part} ${index}` })))
+  await explorer.go('records/things?name[$search]=part')
+  await page.getByLabel('Select all on this page').check()
+  await explorer.press('Select all 240 that match')
+  await explorer.press('Change selected…')
+  await page.getByRole('dialog').getByText('In parts of 200.').waitFor()
+  await page.getByRole('dialog').getByLabel('count', { exact: true }).fill('9')
+  await explorer.press('Change 240 records')
+  await page.getByText('240 records are changed.').waitFor()
+  assert.equal((await api.call('GET', 'things?name[$search]=part&count=9')).total, 240)
+
+  await page.getByLabel('Select all on this page').check()
+  await explorer.press('Select all 240 that match')
+  await explorer.press('Remove selected…')
+  await explorer.press('Remove 240 records')
+  await page.getByText('240 records are removed.').waitFor()
+  assert.equal((await api.call('GET', 'things?name[$search]=part')).total, 0)
+})
+
+test('a removal that others stand against leads to these', async () => {
+  await explorer.go('record/owners/1')
+  await explorer.press('Remove…')
+  await explorer.press('Remove', page.getByRole('dialog'))
+  await page.getByRole('alert').getByRole('link', { name: /things/ }).click()
+  await explorer.title('things')
+})
+
 test('records that match are exported, and imported again', async () => {
   const values = [{ name: '=1+1', text: 'a "b",\nc' }, { name: "'-x", text: '' }, { name: '+49 (30) 1-2' }, { name: '-3', notes: { a: [null, '1'] }, isNew: false, ratio: -0.5 }]
   await create([...values, ...Array.from({ length: 60 }, (_, index) => ({ name: `out ${index}` }))].map(each => ({ ...each, color: 'grey' })))

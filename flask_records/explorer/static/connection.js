@@ -64,7 +64,7 @@ export class Connection extends EventTarget {
     this.client = this.makeClient(this.socket)
     this.stranger = this.makeClient(null, { credentials: 'omit' })
     // What a socket has not sent yet would have no answer in time, and be sent nevertheless.
-    if (this.socket) this.client.hooks({ before: { all: [({ method }) => this.connected(method)] } })
+    if (this.socket) this.client.hooks({ before: { all: [context => this.connected(context)] } })
   }
 
   // Why nothing comes and goes, or null.
@@ -75,9 +75,9 @@ export class Connection extends EventTarget {
   }
 
   // Waits for the connection.
-  async connected (method) {
+  async connected ({ path, method }) {
     if (this.isLive) return
-    const isChange = !['find', 'get'].includes(method)
+    const isChange = !['find', 'get'].includes(method) && !this.description.logins.some(login => login.path === path)
     this.waiting += isChange
     this.change()
     await new Promise(resolve => this.socket.once('connect', resolve))

@@ -103,14 +103,15 @@ export function dialog (title, ...children) {
   return made
 }
 
-// Asks before a removal, and then calls `remove()`, whose error is shown. `about` says what is removed.
-export function askRemoval ({ title, label, about, remove }) {
-  const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
+// Asks before a removal, and then calls `remove()`, whose error is shown, with what `explain(error)`
+// adds to it. `about` says what is removed.
+export function askRemoval ({ title, label, about, remove, explain = async () => null }) {
+  const problem = element('div', { class: 'problem', role: 'alert', hidden: true })
   const send = button(label, () => attempt(send, async () => {
     await remove()
     opened.close()
-  }, error => {
-    problem.textContent = error.message
+  }, async error => {
+    replace(problem, element('p', {}, error.message), await explain(error).catch(() => null))
     problem.hidden = false
   }), { class: 'danger' })
   const opened = dialog(title, element('div', { class: 'stack' }, problem, about,

@@ -6,6 +6,7 @@ import { text } from '../values.js'
 import { listInput, oneInput, pairInput } from './inputs.js'
 import { phrase } from './problems.js'
 
+const OF_BOOLEANS = ['$eq', '$ne', '$null']
 const WITH_EMPTY = ['text', 'longtext', 'binary']
 
 // Returns the form of a query's conditions. It applies a query without the others.
@@ -58,7 +59,8 @@ const first = fields => fields.length ? { field: fields[0], operator: operatorsO
 // Returns the operators that a field can have in this builder.
 function operatorsOf (field) {
   if (!field.isQueried) return []
-  const own = field.operators.length ? field.operators : [{ name: '$eq', schema: field.schema, kind: field.kind, isList: false }]
+  const fitting = field.operators.filter(({ name }) => field.kind !== 'boolean' || OF_BOOLEANS.includes(name))
+  const own = fitting.length ? fitting : [{ name: '$eq', schema: field.schema, kind: field.kind, isList: false }]
   const isTold = own.some(({ name }) => name === '$null') || WITH_EMPTY.includes(field.kind)
   const nulls = field.isNullable && !isTold ? ['$eq', '$ne'].filter(name => own.some(each => each.name === name)) : []
   return [...own, ...nulls.map(name => ({ name, isNull: true }))]

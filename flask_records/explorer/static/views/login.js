@@ -85,11 +85,11 @@ export function loginDialog (explorer, isRenewal) {
   const done = () => opened.close('renewed')
   channel.onmessage = ({ data: { path, accessToken } }) =>
     connection.logIn(path, { strategy: 'jwt', accessToken }, { isRenewal }).then(done, error => { alert.textContent = error.message })
-  const opened = dialog('Log in',
+  const opened = dialog('Log in', element('div', { class: 'stack' },
     isRenewal ? element('p', {}, `The login of ${nameOf(connection.owner.user)} has ended. What is typed stays.`) : null,
     logins(explorer, isRenewal ? { isRenewal, done } : {}),
     alert,
-    element('p', { class: 'row' }, button('Cancel', () => opened.close())))
+    element('p', { class: 'row' }, button('Cancel', () => opened.close()))))
   return new Promise(resolve => opened.addEventListener('close', () => {
     channel.close()
     resolve(opened.returnValue === 'renewed')

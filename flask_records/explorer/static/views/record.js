@@ -9,7 +9,7 @@ import { changed, clashes, Conflict, differences, save, showConflict } from './c
 import { wordOf } from './controls.js'
 import { makeForm } from './form.js'
 import { showAbsence } from './login.js'
-import { relatedRecords } from './related.js'
+import { referrersOf, relatedRecords } from './related.js'
 
 // The URL of a record with one of these is that of all records.
 const UNNAMED = [undefined, '', '.', '..']
@@ -166,7 +166,8 @@ const confirmRemoval = state => askRemoval({
     }
     announce(`${state.service.path} ${state.id} is removed.`)
     state.explorer.go(homeOf(state.service))
-  }
+  },
+  explain: async error => error.code === 409 ? referrersOf(state.explorer, state.service, [state.record[state.service.id]]) : null
 })
 
 function showRemoval (state) {

@@ -41,7 +41,7 @@ class RecordsView {
     this.names = new Names(explorer)
     this.selected = new Set()
     this.isAllSelected = false
-    this.many = manyActions({ explorer, service, selection: () => this.selection(), selectAll: () => this.selectAll(true), onDone: () => this.selectAll(false) })
+    this.many = manyActions({ explorer, service, find: query => this.find(query), hasKeys: this.pages.hasKeys, selection: () => this.selection(), selectAll: () => this.selectAll(true), onDone: () => this.selectAll(false) })
     this.table = new Table(this)
     this.turn = 0
     this.fresh = new Set()

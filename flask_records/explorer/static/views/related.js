@@ -10,11 +10,30 @@ import { show } from '../values.js'
 const SIZE = 5
 const COLUMNS = 4
 
+// Returns the fields that lead to the records of a service, of those that the caller finds.
+function shownReferrers ({ services }, { referrers = [] }) {
+  const isShown = service => service?.methods.includes('find') && !service.placeholders.length
+  return referrers.filter(({ path }) => isShown(services.get(path)))
+}
+
+// Returns links to the records that lead to those with some keys, or null if the caller finds none.
+export async function referrersOf (explorer, service, keys) {
+  const { connection } = explorer
+  const links = await Promise.all(shownReferrers(explorer, service).map(async ({ path, field }) => {
+    await connection.load(path)
+    const query = { [field]: keys.length === 1 ? keys[0] : { $in: keys } }
+    const found = await connection.service(path).find({ query: { ...query, $limit: 1 } })
+    const isThere = (found.data ?? found).length > 0
+    const count = found.total?.toLocaleString() ?? 'Some'
+    return isThere ? element('li', {}, element('a', { href: address('records', [path], toText(query)) }, `${count} ${path}`), ` by ${field}`) : null
+  }))
+  return links.some(Boolean) ? element('ul', {}, links) : null
+}
+
 // Returns a section for each field that leads to the record, which appears once it has loaded.
 export function relatedRecords (explorer, service, record, signal) {
   const key = record[service.id]
-  const referrers = isKey(key) ? service.referrers ?? [] : []
-  const shown = referrers.filter(({ path }) => explorer.services.get(path)?.methods.includes('find') && !explorer.services.get(path).placeholders.length)
+  const shown = isKey(key) ? shownReferrers(explorer, service) : []
   return shown.map(({ path, field }) => {
     const place = element('section', { class: 'stack', 'aria-label': `${path} by ${field}` })
     load(explorer, explorer.services.get(path), field, key, place, signal)
