@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import replace
+from functools import cache
+from os.path import normpath
 from pathlib import Path
 
-from flask import current_app, make_response, render_template, request
+from flask import current_app, make_response, render_template, request, url_for
 
 from ..authentication.access import params_of_visitor
 from ..http.developer_pages import page_blueprint, PageSettings, protect, send_json
@@ -31,6 +34,8 @@ NAME: t.Final = "records_explorer"
 
 FILES: t.Final = Path(__file__).parent / "static"
 """The folder of the files of the page."""
+
+IMPORTS: t.Final = re.compile(r" from '(.+)'$", re.MULTILINE)
 
 IMAGES: t.Final = "'self' data: blob:"
 """The sources of images: records may have some in binary fields."""
@@ -119,11 +124,16 @@ class Explorer:
 
 
 def _send_page() -> Response:
+    first = needed_for("main.js", "views/services.js")
+    table = needed_for("views/records.js")
+    urls = {name: url_for(".file", name=name) for name in _names("*.js")}
     page = render_template(
         "flask_records/explorer.html",
         name=current_app.name,
         styles=_names("*.css"),
-        modules=_names("*.js"),
+        first=first,
+        table=[url for name, url in urls.items() if name in {*table} - {*first}],
+        others=[url for name, url in urls.items() if name not in table + first],
     )
     return protect(make_response(page), images=IMAGES)
 
@@ -147,6 +157,19 @@ def _allowed_visitor() -> Params:
     settings: PageSettings = current_app.extensions[NAME]
     settings.check(params)
     return params
+
+
+@cache
+def needed_for(*modules: str) -> tuple[str, ...]:
+    """Return the names of modules, and of all that these import."""
+    needed = dict.fromkeys(modules)
+
+    for each in modules:
+        for name in IMPORTS.findall((FILES / each).read_text()):
+            path = normpath(Path(each).parent / name)
+            needed |= dict.fromkeys(needed_for(path))
+
+    return (*needed,)
 
 
 def _names(pattern: str) -> list[str]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import gzip
 import typing as t
 from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from flask import Blueprint, request, send_from_directory
+from werkzeug.exceptions import NotFound
 
 from ..errors import Forbidden, NotAuthenticated
 from ..service.globals import current_request
@@ -30,6 +33,10 @@ POLICY: t.Final = (
 )
 """The sources that a page may load from. No site may show it in a frame."""
 
+YEAR: t.Final = 365 * 24 * 60 * 60
+
+SHARED: t.Final = Path(__file__).parent / "static"
+"""The folder of the files that pages share, such as the clients in JavaScript."""
 
 FUNCTION: t.Final = Check(callable, "a function of the user")
 
@@ -118,12 +125,23 @@ def page_blueprint(
     blueprint.after_request(forbid_sniffing)
     blueprint.register_error_handler(Exception, errors.handle)
 
-    def send_file(name: str, **route: t.Any) -> Response:
-        # Files of two versions do not fit together.
-        folder = Path(blueprint.root_path, "static")
-        return send_from_directory(folder, name, max_age=0)
+    folder = Path(blueprint.root_path, "static")
 
-    file = f"{files_path}/<path:name>", send_file
+    def send_file(version_: str, name: str, **route: t.Any) -> Response:
+        # Another worker may have files of another version meanwhile.
+        age = YEAR if version_ == version_of(folder) else 0
+
+        try:
+            return send_from_directory(folder, name, max_age=age)
+        except NotFound:
+            return send_from_directory(SHARED, name, max_age=age)
+
+    @blueprint.url_defaults
+    def add_version(endpoint: str, values: dict[str, t.Any]) -> None:
+        if endpoint == f"{name}.file":
+            values["version_"] = version_of(folder)
+
+    file = f"{files_path}/<version_>/<path:name>", send_file
 
     for endpoint, (rule, view) in {**views, "file": file}.items():
         # The files of a page with a slash are named relative to it.
@@ -131,6 +149,13 @@ def page_blueprint(
         blueprint.add_url_rule(rule, endpoint, view, strict_slashes=is_strict)
 
     return blueprint
+
+
+@cache
+def version_of(folder: Path) -> str:
+    """Return a text that changes with the files of a page."""
+    files = [each for place in (folder, SHARED) for each in sorted(place.rglob("*.*"))]
+    return sha256(b"".join(map(Path.read_bytes, files))).hexdigest()[:16]
 
 
 def protect(response: Response, *, images: str = "'self' data:") -> Response:

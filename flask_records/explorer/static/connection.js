@@ -48,6 +48,12 @@ export const request = (url, login = keptLogin()) => fetch(url, {
   headers: { Accept: 'application/json', ...(login ? { Authorization: `Bearer ${login.token}` } : {}) }
 })
 
+const base = new URL('.', document.baseURI).href
+
+// The services for the login that is kept: the page asks for them while it loads the rest.
+export const services = request(`${base}services.json`)
+services.catch(() => {})
+
 export class Connection extends EventTarget {
   constructor (description, base) {
     super()
@@ -119,6 +125,11 @@ export class Connection extends EventTarget {
     const found = this.services.get(path)
     const service = this.services.get(found?.pattern) ?? found
     if (!service || service.query) return
+    service.loading ??= this.describe(service).finally(() => { service.loading = null })
+    await service.loading
+  }
+
+  async describe (service) {
     const response = await request(`${this.base}service.json?path=${encodeURIComponent(service.path)}`)
     const answer = await response.json()
     if (!response.ok) throw new Error(answer.message)

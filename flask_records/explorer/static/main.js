@@ -6,7 +6,7 @@ import { servicesList } from './groups.js'
 import { address } from './paths.js'
 import { loginDialog, showAbsence } from './views/login.js'
 import { nameOf } from './values.js'
-import { Connection, forgetLogin, keepLogin, keptLogin, renewals, request, takeWish } from './connection.js'
+import { Connection, forgetLogin, keepLogin, keptLogin, renewals, request, services, takeWish } from './connection.js'
 
 const BASE = new URL('.', document.baseURI).href
 const MODULES = {
@@ -38,8 +38,8 @@ function decode (text) {
 }
 
 // Returns what the caller may use: no services, and the reason, if that is nothing.
-async function describe () {
-  const response = await request(`${BASE}services.json`)
+async function describe (answer = request(`${BASE}services.json`)) {
+  const response = await answer
   if (response.ok) return response.json()
   const { message } = await response.json().catch(() => ({ message: response.statusText }))
   if (response.status === 401 && keptLogin()) {
@@ -195,8 +195,14 @@ async function admit (explorer, error) {
 }
 
 async function start () {
+  const token = keptLogin()?.token
   if (!comeBack()) return
-  const description = await describe()
+  // The modules of the view load meanwhile, and those of others after it.
+  const { table, others } = document.body.dataset
+  if (readAddress().view) preload(table)
+  const description = await describe(keptLogin()?.token === token ? services : undefined)
+  // The libraries of the client load meanwhile.
+  if (!window.feathers) await new Promise(resolve => addEventListener('DOMContentLoaded', resolve, { once: true }))
   const connection = new Connection(description, BASE)
   const explorer = { description, services: connection.services, connection, go: hash => { location.hash = hash } }
   guardActions(error => admit(explorer, error))
@@ -208,6 +214,7 @@ async function start () {
   eventLogOf(connection)
   // A connection that fails is told while the login waits for it.
   drawFrame(explorer)
+  connection.load(readAddress().parts[0]).catch(() => {})
   await connection.open().catch(error => announce(error.message, 'error'))
   addEventListener('hashchange', ({ oldURL }) => {
     if (mayLeave(document)) showView(explorer)
@@ -216,6 +223,12 @@ async function start () {
   addEventListener('keydown', goToSearch)
   addEventListener('beforeunload', event => { if (isTyped(document)) event.preventDefault() })
   await showView(explorer)
+  preload(`${table} ${others}`)
+}
+
+// Loads modules, by their addresses, before they are imported.
+function preload (addresses) {
+  document.head.append(...addresses.split(' ').map(href => element('link', { rel: 'modulepreload', href })))
 }
 
 start().catch(error => showError(place, error))

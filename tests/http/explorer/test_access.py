@@ -14,7 +14,7 @@ from .sites import app_with, ON, SERVICES, serving_explorer
 URLS = [
     "/_records",
     "/_records/",
-    "/_records/files/main.js",
+    "/_records/files/1/main.js",
     "/_records/logins.json",
     SERVICES,
 ]

@@ -44,12 +44,28 @@ def test_all_that_the_page_loads_is_there():
     assert types == {"text/css", "text/javascript"}
 
 
-def test_browsers_ask_whether_a_file_has_changed():
-    answer = app_with().test_client().get("/_records/files/main.js", buffered=True)
+def test_browsers_keep_the_files_of_a_version():
+    client = app_with().test_client()
+    page = client.get("/_records/").text
+    url = re.search(r"/_records/files/\w+/main.js", page)[0]
+    others = url.replace("/files/", "/files/0")
 
-    assert answer.headers["Cache-Control"] == "no-cache, max-age=0"
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert answer.headers["ETag"]
+    answers = [client.get(each, buffered=True) for each in (url, others)]
+
+    kept = [answer.headers["Cache-Control"] for answer in answers]
+    assert kept == ["public, max-age=31536000", "no-cache, max-age=0"]
+    assert answers[0].headers["X-Content-Type-Options"] == "nosniff"
+    assert answers[0].headers["ETag"]
+
+
+def test_page_names_each_module_once():
+    page = app_with().test_client().get("/_records/").text
+    modules = explorer_page.FILES.rglob("*.js")
+    names = [path.relative_to(explorer_page.FILES).as_posix() for path in modules]
+
+    named = re.findall(r"/_records/files/\w+/([\w/]+\.js)", page)
+
+    assert sorted({*named}) == sorted(names)
 
 
 def test_modules_import_what_is_there_without_a_circle():
@@ -66,7 +82,9 @@ def test_modules_import_what_is_there_without_a_circle():
 
     views = {name for name in imports if name.startswith("views/")}
     assert {*order} == {*imports}
-    assert not views & {each for name in {*imports} - views for each in imports[name]}
+    assert not views & {
+        each for name in {*imports} - views - {"main.js"} for each in imports[name]
+    }
 
 
 def test_page_loads_from_its_own_origin_only():
@@ -129,6 +147,6 @@ def test_path_of_a_service_is_refused():
 
 @pytest.mark.parametrize("name", ["../page.py", "..%2fpage.py", "feathers.d.ts", "x"])
 def test_other_files_are_not_sent(name):
-    answer = app_with().test_client().get(f"/_records/files/{name}")
+    answer = app_with().test_client().get(f"/_records/files/1/{name}")
 
     assert answer.status_code == 404

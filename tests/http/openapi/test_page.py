@@ -25,13 +25,14 @@ def test_all_that_a_page_loads_is_there():
     answers = {url: client.get(url, buffered=True) for url in addresses_of(page.text)}
 
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
-    assert [(each, answer.status_code) for each, answer in answers.items()] == [
-        ("/api/flask_records/openapi/swagger-ui.css", 200),
-        ("/api/flask_records/openapi/reference.css", 200),
-        ("/api/flask_records/openapi/swagger-ui-bundle.js", 200),
-        ("/api/flask_records/openapi/reference.js", 200),
-        ("/api/openapi.json", 200),
+    assert [re.sub("/[0-9a-f]{16}/", "/", each) for each in answers] == [
+        "/api/flask_records/openapi/swagger-ui.css",
+        "/api/flask_records/openapi/reference.css",
+        "/api/flask_records/openapi/swagger-ui-bundle.js",
+        "/api/flask_records/openapi/reference.js",
+        "/api/openapi.json",
     ]
+    assert {answer.status_code for answer in answers.values()} == {200}
     assert {each.headers["X-Content-Type-Options"] for each in answers.values()} == {
         "nosniff"
     }

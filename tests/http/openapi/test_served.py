@@ -71,7 +71,7 @@ def test_application_without_it_answers_as_for_any_url():
     app.register_error_handler(404, lambda error: ("own 404", 404))
     client = app.test_client()
 
-    for url in ("/openapi.json", "/docs", "/flask_records/openapi/reference.js"):
+    for url in ("/openapi.json", "/docs", "/flask_records/openapi/1/reference.js"):
         answer = client.get(url)
 
         assert answer.text == "own 404"
@@ -177,7 +177,7 @@ def test_application_decides_who_sees_it():
 
 
 @pytest.mark.parametrize(
-    "path", ["/openapi.json", "/flask_records/openapi/swagger-ui-bundle.js"]
+    "path", ["/openapi.json", "/flask_records/openapi/1/swagger-ui-bundle.js"]
 )
 def test_document_and_files_are_compressed_for_clients_that_take_it(path):
     client = app_with().test_client()
