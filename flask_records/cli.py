@@ -6,24 +6,17 @@ import json
 import typing as t
 
 import click
-from flask import current_app
 from flask.cli import AppGroup, ScriptInfo
 
 from .authentication.records import current_records
 from .authentication.users import fields_of
 from .errors import RecordsError
-from .readiness import failures, old_packages
+from .readiness import failures
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
     from flask import Flask
-
-MEMORY: t.Final = "memory://"
-
-SEPARATE_LIMITS: t.Final = """\
-Each worker counts the limits for itself: set RATELIMIT_STORAGE_URI to a Redis.\
-"""
 
 group = AppGroup("records", help="Commands of Flask-Records.")
 """The commands. Each is added here."""
@@ -58,21 +51,15 @@ def print_types() -> None:
 
 @group.command("check")
 def check() -> None:
-    """Check the versions, the databases, the message queue and the limits, before a
-    deploy. The settings and rules are checked by the start of the application.
+    """Check the databases and the message queue, before a deploy. The settings and
+    rules are checked by the start of the application.
     """
-    config = current_app.config
-    storage = config.get("RATELIMIT_STORAGE_URI", MEMORY)
-    has_workers = bool((config.get("RECORDS_REALTIME") or {}).get("message_queue"))
-    problems = [*old_packages(), *map(str, failures().values())]
+    errors = failures()
 
-    if current_records.limits is not None and storage == MEMORY and has_workers:
-        problems.append(SEPARATE_LIMITS)
+    for error in errors.values():
+        click.echo(str(error), err=True)
 
-    for problem in problems:
-        click.echo(problem, err=True)
-
-    if problems:
+    if errors:
         raise click.exceptions.Exit(1)
 
     click.echo("All is well.")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import typing as t
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from concurrent import futures
-from importlib import metadata
 
 from flask import current_app
 
@@ -22,10 +20,6 @@ TIMEOUT: t.Final = 0.1
 
 EXTENSION: t.Final = "records_readiness"
 """The key of ``app.extensions`` that holds the probe of an application."""
-
-PACKAGE: t.Final = "flask-record-services"
-
-AT_LEAST: t.Final = re.compile(r"([\w.-]+)(?:\[.*?\])?\s*>=\s*([\d.]+)")
 
 
 def ready() -> tuple[dict[str, str], int]:
@@ -110,22 +104,3 @@ PARTS: t.Final[Mapping[str, Callable[[], None]]] = {
     "messageQueue": _ask_message_queue,
 }
 """The parts that have to answer."""
-
-
-def old_packages() -> Iterator[str]:
-    """Yield the packages whose installed version is too low, with the lowest one."""
-    for requirement in metadata.requires(PACKAGE) or ():
-        if match := AT_LEAST.match(requirement):
-            name, lowest = match.groups()
-
-            try:
-                installed = metadata.version(name)
-            except metadata.PackageNotFoundError:
-                continue
-
-            if _numbers(installed) < _numbers(lowest):
-                yield f"{name} {installed} is installed, which has to be {lowest}."
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", version)]
