@@ -4,7 +4,6 @@ import { homeOf } from './links.js'
 import { eventLogOf } from './eventlog.js'
 import { servicesList } from './groups.js'
 import { address } from './paths.js'
-import { loginDialog, showAbsence } from './views/login.js'
 import { nameOf } from './values.js'
 import { Connection, forgetLogin, keepLogin, keptLogin, renewals, request, services, takeWish } from './connection.js'
 
@@ -86,7 +85,7 @@ function drawFrame (explorer) {
     if (connection.user || connection.caller) return
     event.preventDefault()
     if (place.querySelector('.login')) place.querySelector('.login input').focus()
-    else loginDialog(explorer, Boolean(connection.owner) && isTyped(document))
+    else askLogin(explorer, Boolean(connection.owner) && isTyped(document))
   }
   const caller = element('a', { href: address('login'), id: 'caller', class: 'button', onclick })
   const drawState = () => {
@@ -160,12 +159,12 @@ async function showView (explorer) {
   replace(place, view)
   try {
     const [path] = route.parts
-    if (ofServices.includes(route.view) && path && !explorer.services.get(path)) return showAbsence(view, explorer, `There is no service ${path} for you.`)
+    if (ofServices.includes(route.view) && path && !explorer.services.get(path)) throw Object.assign(new Error(`There is no service ${path} for you.`), { code: 404 })
     const [module] = await Promise.all([loaderOf(explorer, route)(), explorer.connection.load(path)])
     if (!signal.aborted) await module.show(view, explorer, route, signal)
   } catch (error) {
     if (signal.aborted) return
-    if (error.code === 404) return showAbsence(view, explorer, error.message)
+    if (error.code === 404) return (await MODULES.login()).showAbsence(view, explorer, error.message)
     const again = () => showView(explorer)
     showError(view, error, again)
     explorer.connection.addEventListener('state', () => explorer.connection.isLive && again(), { signal })
@@ -187,11 +186,13 @@ function focusTitle (view) {
   title?.focus({ preventScroll: true })
 }
 
+const askLogin = async (explorer, isRenewal) => (await MODULES.login()).loginDialog(explorer, isRenewal)
+
 // Asks for a login that has ended before an action, and after one that was refused.
 async function admit (explorer, error) {
   const { owner, caller } = explorer.connection
   const isEnded = owner && (error ? error.code === 401 : !caller)
-  return isEnded && !document.querySelector('.login') ? loginDialog(explorer, true) : !error
+  return isEnded && !document.querySelector('.login') ? askLogin(explorer, true) : !error
 }
 
 async function start () {
