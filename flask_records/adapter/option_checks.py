@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 import typing as t
 
-import sqlalchemy as sa
-
 from ..names import READS
 from ..query.field import values_of
 from ..query.fields import NO_NAME
 from ..query.rules import FromRecord, placeholders, unknown_names, UserRule
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from flask import Flask
 
@@ -35,7 +33,8 @@ name. Give the values of hooks other names.\
 
 SECRETS: t.Final = """\
 Clients can read %s of '%s', as their names may be those of secrets. Hide them, \
-SQLAlchemyService(%s, hidden=%s), or list all fields for clients in 'fields'.\
+SQLAlchemyService(%s, hidden=%s), or let clients read them: \
+visible=dict.fromkeys(%s, True).\
 """
 
 UNTRIED: t.Final = """\
@@ -43,6 +42,23 @@ UNTRIED: t.Final = """\
 see and send what it binds. To be sure, give it a form on the wire: \
 converters={%s: Converter(read, show)}.\
 """
+
+SECRET_WORDS: t.Final = frozenset(
+    "apikey credential credentials dek encrypted jti jwt masterpass otp pass passphrase"
+    " privkey pwd pwdhash salt secret secrets token tokens totp uniquifier".split()
+)
+"""The words that make the name of a field like that of a secret."""
+
+SECRET_PAIRS: t.Final[Mapping[str, Collection[str]]] = {
+    "key": "access activation api auth encryption master private reset session"
+    " shared signing".split(),
+    "hash": "api auth code key pin".split(),
+    **dict.fromkeys(("code", "codes"), ("backup", "confirmation", "recovery", "reset")),
+}
+"""The words that do so after another one."""
+
+HARMLESS: t.Final = frozenset("algorithm id name policy status type uri url".split())
+"""The last words of names that are about a secret."""
 
 WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """The words of a name, which may be in camel case."""
@@ -56,7 +72,9 @@ def check_rules(model: ServedModel) -> None:
     """
     scope, rules = model.generic.clients, model.rules
 
-    for option, names in (("visible", rules.visible), ("writable", rules.writable)):
+    visible = {**rules.visible, **dict.fromkeys(rules.shown, True)}
+
+    for option, names in (("visible", visible), ("writable", rules.writable)):
         known = scope.writable if option == "writable" else scope.names
 
         for name, rule in names.items():
@@ -122,27 +140,39 @@ def check_forms(model: ServedModel, app: Flask) -> None:
 
 
 def check_secrets(model: ServedModel, app: Flask, methods: Collection[str]) -> None:
-    """Log a warning for fields that clients may read whose names are like names of
+    """Log a warning for fields that clients may read whose names are like those of
     secrets, unless ``fields`` or a rule names them.
     """
     if model.options.listed is not None or not any(name in methods for name in READS):
         return
 
+    shown = model.rules.visible.keys() | model.rules.shown
     names = [
         field.name
         for field in model.generic.clients
-        if _is_like_secret(field.name)
-        and field.name not in model.rules.visible
-        and not isinstance(field.column.type, sa.Boolean)
+        if field.name not in shown
+        and _is_like_secret(field.name)
+        and _may_be_secret(field.conversion.schema)
     ]
 
     if names:
         listed, name = ", ".join(map(repr, names)), model.mapped_class.__name__
-        app.logger.warning(SECRETS, listed, name, name, names)
+        app.logger.warning(SECRETS, listed, name, name, names, names)
 
 
 def _is_like_secret(name: str) -> bool:
     words = [word.lower() for word in WORDS.findall(name)]
-    last = words[-1] if words else ""
-    is_part = len(words) > 1 and last in ("hash", "key", "seed")
-    return is_part or last in ("password", "secret", "token")
+    pairs = zip(words, words[1:], strict=False)
+    return not HARMLESS.intersection(words[-1:]) and (
+        not SECRET_WORDS.isdisjoint(words)
+        or "passw" in name.lower()
+        or any(first in SECRET_PAIRS.get(second, ()) for first, second in pairs)
+    )
+
+
+def _may_be_secret(schema: Mapping[str, t.Any]) -> bool:
+    """Return ``False`` for flags, numbers, times and choices."""
+    kinds = ("boolean", "integer", "number")
+    formats = ("date", "date-time", "time")
+    is_text = schema.get("type") not in kinds and schema.get("format") not in formats
+    return is_text and "enum" not in schema

@@ -146,7 +146,11 @@ class FieldRules:
         visible: Mapping[str, Rule] | None = None,
         writable: Mapping[str, Rule] | None = None,
     ) -> None:
-        self.visible = _functions("visible", visible)
+        visible = visible or {}
+        self.shown = frozenset(n for n, rule in visible.items() if rule is True)
+        """The fields that all users may see, which need no rule."""
+        hiding = {n: rule for n, rule in visible.items() if n not in self.shown}
+        self.visible = _functions("visible", hiding)
         """The rules for the fields that a user may see, as functions."""
         self.writable = _functions("writable", writable)
         """The rules for the fields that a user may write, as functions."""
