@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
+from functools import partial
 from weakref import WeakSet
 
 from flask import Blueprint
@@ -27,7 +28,7 @@ from .service import globals, Service
 from .service.capabilities import capabilities_of
 from .service.events import Transports
 from .service.rights import DefaultRules
-from .settings import names_of
+from .settings import names_of, Refusals
 from .signals import CallSignals
 
 if t.TYPE_CHECKING:
@@ -343,7 +344,6 @@ class FlaskRecords(CallSignals):
         init_cors(app)
         self.errors.init_app(app)
         self._check(app, self.services.values())
-        self._check_names([app])
         warn_of_open_services(self, app)
         self._init_limits(app)
         app.extensions["records"] = self
@@ -375,7 +375,15 @@ class FlaskRecords(CallSignals):
             blueprint.after_request(_forbid_storing)
 
         for app in self._apps:
-            self._check(app, [service])
+            try:
+                self._check(app, [service])
+            except Exception:
+                # An application may catch this, and go on without the service.
+                for each in (self.services, self.authentications, self.accesses):
+                    each.pop(path, None)
+
+                raise
+
             routes_of(app).add_service(app, path, blueprint)
             routes_of(app).check(app)
             self._init_limits(app)
@@ -384,6 +392,8 @@ class FlaskRecords(CallSignals):
 
     def _check(self, app: Flask, services: Collection[Service]) -> None:
         """Check new services against the settings of an application."""
+        refusals = Refusals()
+
         for service in services:
             parts = service.capabilities
 
@@ -391,12 +401,21 @@ class FlaskRecords(CallSignals):
                 writes = {name for name in EVENTS if parts.is_own(name)}
                 service.methods = tuple(n for n in service.methods if n not in writes)
 
-            parts.check(app, service.methods)
-            service.rules.check()
+            for check in (
+                partial(parts.check, app, service.methods),
+                service.rules.check,
+            ):
+                with refusals.collected():
+                    check()
 
             if service.path in self.authentications:
                 self.authentications[service.path].init_app(app)
 
+        if app not in self._apps:
+            with refusals.collected():
+                self._check_names([app])
+
+        refusals.raise_all()
         # The service that issues tokens may be added next.
         settings = app.config.get("RECORDS_AUTHENTICATION")
         is_awaited = app in self._apps and settings is not None

@@ -8,13 +8,15 @@ import typing as t
 from ..names import READS
 from ..query.field import values_of
 from ..query.fields import NO_NAME
-from ..query.rules import FromRecord, placeholders, unknown_names, UserRule
+from ..query.rules import FromRecord, placeholders, unknown_names
+from ..settings import Refusals
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from flask import Flask
 
+    from ..typing import Record
     from .model import ServedModel
 
 RULED: t.Final = """\
@@ -70,22 +72,27 @@ def check_rules(model: ServedModel) -> None:
 
     :raises ValueError: A name is not a field, or identifies the records.
     """
-    scope, rules = model.generic.clients, model.rules
-
-    visible = {**rules.visible, **dict.fromkeys(rules.shown, True)}
+    scope, rules, refusals = model.generic.clients, model.rules, Refusals()
+    visible: dict[str, t.Any] = {**rules.visible, **dict.fromkeys(rules.shown, True)}
 
     for option, names in (("visible", visible), ("writable", rules.writable)):
         known = scope.writable if option == "writable" else scope.names
 
         for name, rule in names.items():
-            if name in scope.fields.fixed or name not in known:
-                raise ValueError(RULED.format(option=option, name=name))
+            query = getattr(rule, "query", {})
 
-            for other in unknown_names(scope.fields, getattr(rule, "query", {})):
-                raise ValueError(MISSPELT.format(option=option, name=name, field=other))
+            with refusals.collected():
+                if name in scope.fields.fixed or name not in known:
+                    raise ValueError(RULED.format(option=option, name=name))
 
-            if isinstance(rule, UserRule) and any(placeholders(rule.query, FromRecord)):
-                model.generic.conditions({name: rule(None)})
+                for other in unknown_names(scope.fields, query):
+                    names = {"option": option, "name": name, "field": other}
+                    raise ValueError(MISSPELT.format(**names))
+
+                if any(placeholders(query, FromRecord)):
+                    model.generic.conditions({name: t.cast("Record", rule(None))})
+
+    refusals.raise_all()
 
 
 def check_names(model: ServedModel) -> None:
@@ -123,11 +130,16 @@ def check_names(model: ServedModel) -> None:
         class_ = model.mapped_class.__name__
         raise ValueError(TAKEN.format(names=", ".join(taken), model=class_))
 
+    class_, refusals = model.mapped_class.__name__, Refusals()
+
     for option, names, known, noun in named:
         for name in names:
-            if name not in known:
-                class_, listed = model.mapped_class.__name__, ", ".join(known)
-                raise ValueError(NO_NAME.format(option, name, noun, class_, listed))
+            with refusals.collected():
+                if name not in known:
+                    listed = ", ".join(known)
+                    raise ValueError(NO_NAME.format(option, name, noun, class_, listed))
+
+    refusals.raise_all()
 
 
 def check_forms(model: ServedModel, app: Flask) -> None:

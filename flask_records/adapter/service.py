@@ -25,7 +25,7 @@ from ..query.paths import key_names
 from ..query.plans import PING, Selection
 from ..query.syntax import resolve
 from ..service import Capabilities
-from ..settings import names_of
+from ..settings import names_of, Refusals
 from .bodies import changed
 from .call_paths import meets_related
 from .fast_path import Write
@@ -288,8 +288,13 @@ class SQLAlchemyService(Capabilities):
         :raises ValueError: An option names something that does not exist.
         """
         self._check_driver(app)
-        check_names(self.served)
-        check_rules(self.served)
+        refusals = Refusals()
+
+        for check in (check_names, check_rules):
+            with refusals.collected():
+                check(self.served)
+
+        refusals.raise_all()
         check_forms(self.served, app)
         check_secrets(self.served, app, methods)
         add_session(app, self.served.source)

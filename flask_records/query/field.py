@@ -7,7 +7,8 @@ import datetime as dt
 import json
 import re
 import typing as t
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from urllib.parse import quote, unquote
@@ -19,6 +20,7 @@ from sqlalchemy.sql.functions import next_value
 
 from ..errors import BadRequest
 from ..problems import Problem
+from ..settings import Refusals
 from .bounds import shortened
 from .casts import moment_text, of_json_text
 from .column_types import conversion_of
@@ -248,8 +250,8 @@ def fields_of(
     mapper: orm.Mapper[t.Any],
     options: FieldOptions,
     dialect: sa.Dialect | None = None,
-) -> Iterable[Field]:
-    """Yield the fields of a mapped class: its columns, column properties and hybrid
+) -> Sequence[Field]:
+    """Return the fields of a mapped class: its columns, column properties and hybrid
     properties, without those whose name begins with an underscore, and hidden ones that
     have no form on the wire.
 
@@ -258,15 +260,19 @@ def fields_of(
     :param dialect: The dialect of the database, if it is known.
     :raises ValueError: A column or a hybrid property has no form on the wire.
     """
+    fields, refusals = [], Refusals()
+
     for name in values_of(mapper):
         if name.startswith("_") and name != options.id:
             continue
 
-        try:
-            yield _field(mapper, name, options, dialect)
-        except ValueError:
-            if name not in options.hidden:
-                raise
+        is_hidden = name in options.hidden
+
+        with suppress(ValueError) if is_hidden else refusals.collected():
+            fields.append(_field(mapper, name, options, dialect))
+
+    refusals.raise_all()
+    return fields
 
 
 def values_of(mapper: orm.Mapper[t.Any]) -> Sequence[str]:

@@ -24,6 +24,7 @@ from ..query.rules import (
     unknown_names,
     UserRule,
 )
+from ..settings import Refusals
 from .capabilities import check_methods
 from .context import names_of_bodies, Params, restrict
 
@@ -296,19 +297,25 @@ class AccessRules:
             )
 
         scope = capabilities.scope_for(Params())
-        model = getattr(capabilities.model, "__name__", "")
+        model, refusals = getattr(capabilities.model, "__name__", ""), Refusals()
 
         for option, rule in self._queries.items():
-            for name in unknown_names(scope.fields, rule.query) if scope else ():
-                own = "allow={...}" if "allow" in option else "readable=..."
-                cure = DEFAULT.format(path=path, option=own)
-                raise ValueError(
-                    f"{rule.option} names '{name}', which is not a field of '{model}'."
-                    f"{cure if rule.option != option else ''}"
-                )
+            own = "allow={...}" if "allow" in option else "readable=..."
+            cure = (
+                DEFAULT.format(path=path, option=own) if rule.option != option else ""
+            )
 
-            if any(placeholders(rule.query, FromRecord)):
-                capabilities.check_rule(rule(None))
+            with refusals.collected():
+                for name in unknown_names(scope.fields, rule.query) if scope else ():
+                    raise ValueError(
+                        f"{rule.option} names '{name}', which is not a field of"
+                        f" '{model}'.{cure}"
+                    )
+
+                if any(placeholders(rule.query, FromRecord)):
+                    capabilities.check_rule(rule(None))
+
+        refusals.raise_all()
 
     @cached_property
     def hidden_fields(self) -> frozenset[str]:

@@ -366,6 +366,18 @@ def test_field_is_written_to_records_that_meet_the_rule(
         assert answer.json["errors"] == {"price": "is read-only"}
 
 
+@pytest.mark.parametrize("verb", ["post", "patch", "put"])
+@pytest.mark.parametrize(("rule", "is_written"), [(False, False), (True, True)])
+def test_constant_is_a_rule(open_site, verb, rule, is_written):
+    site = open_site(writable={"price": rule})
+    path = "" if verb == "post" else "/1"
+
+    answer = site.call(ADMIN, verb, path, json={"text": "N", "owner": 1, "price": "7"})
+
+    assert answer.status_code < 400 if is_written else answer.status_code == 400
+    assert is_written or answer.json["errors"] == {"price": "is read-only"}
+
+
 def test_rule_is_for_the_record_before_the_write(open_site):
     site = open_site(writable={"price": own})
 
