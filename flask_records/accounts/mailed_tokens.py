@@ -61,7 +61,9 @@ class Mail:
 
 def print_mail(mail: Mail) -> None:
     """Print a mail, in place of sending it."""
-    print(f"Mail to {mail.address}: {mail.kind} {mail.token or ''}", flush=True)
+    text = f"Mail to {mail.address}: {mail.kind} {mail.token or ''}\n"
+    # Threads that print the end apart would mix their lines.
+    print(text, end="", flush=True)
 
 
 class MailedTokens:
