@@ -32,8 +32,8 @@ if t.TYPE_CHECKING:
 MIN_SECRET: t.Final = 32
 """The number of bytes of the shortest secret."""
 
-ALGORITHMS: t.Final = ("HS256", "RS256", "ES256", "EdDSA")
-"""The algorithms: the first signs with a secret, the others with a private key."""
+KEY_ALGORITHMS: t.Final = ("RS256", "ES256", "EdDSA")
+"""The algorithms that sign with a private key, by which its kind is known."""
 
 OTHER_KEY = re.compile(rb"\s*(\{|ssh-|ecdsa-)|.*-----BEGIN", re.DOTALL)
 """Keys of other kinds, which are no secrets."""
@@ -45,12 +45,6 @@ UNITS: t.Final = {"s": 1, "m": 60, "h": 60 * 60, "d": DAY, "w": 7 * DAY}
 
 SHORT_LIFETIME: t.Final = 15 * 60
 """The seconds that an access token is valid if refresh tokens renew it."""
-
-SECRETS: t.Final = ("secret", "secrets", "allow_short_secret")
-"""The settings of the algorithm that signs with a secret."""
-
-PRIVATE_KEY: t.Final = "private_key"
-"""The setting of algorithms that sign with a private key."""
 
 MAKE_A_SECRET: t.Final = """\
 Make one with: python -c 'import secrets; print(secrets.token_hex(32))', and keep it \
@@ -81,8 +75,7 @@ CHECKS: t.Final[Mapping[str, Check]] = {
         "secret": TEXT.secret(),
         "secrets": TEXTS.secret(),
         "allow_short_secret": FLAG,
-        "algorithm": Check(lambda name: name in ALGORITHMS, f"one of {ALGORITHMS}"),
-        PRIVATE_KEY: TEXT.secret(),
+        "private_key": TEXT.secret(),
         **dict.fromkeys(("lifetime", "refresh_lifetime"), LIFETIME),
         "audience": NAME,
         "issuer": NAME,
@@ -197,30 +190,23 @@ def _tokens(app: Flask, name: str, options: Record, *, needs_key: bool) -> Token
 
     :param needs_key: ``False`` if no strategy needs a token.
     """
-    problem, algorithm = "", options.get("algorithm", ALGORITHMS[0])
-    has_secret = algorithm == ALGORITHMS[0]
+    problem, algorithm = "", Tokens.algorithm
+    verifying_keys: tuple[t.Any, ...] = ()
 
-    for option in (PRIVATE_KEY,) if has_secret else SECRETS:
-        if option in options:
-            raise RuntimeError(
-                f"{name}[{option!r}] has no effect with the algorithm {algorithm}."
-                f" Remove it, or set {name}['algorithm']."
-            )
-
-    if has_secret:
+    if file := options.get("private_key"):
+        place = f"{name}['private_key']"
+        signing_key, algorithm = _private_key(app, place, file)
+        verifying_keys = (signing_key.public_key(),)
+    else:
         try:
             verifying_keys = tuple(_secrets(app, name, options))
         except RuntimeError as error:
             if needs_key:
                 raise
 
-            verifying_keys, problem = (), str(error)
+            problem = str(error)
 
         signing_key = next(iter(verifying_keys), None)
-    else:
-        place = f"{name}[{PRIVATE_KEY!r}]"
-        signing_key = _private_key(app, place, options.get(PRIVATE_KEY), algorithm)
-        verifying_keys = (signing_key.public_key(),)
 
     return Tokens(
         signing_key=signing_key,
@@ -233,28 +219,37 @@ def _tokens(app: Flask, name: str, options: Record, *, needs_key: bool) -> Token
     )
 
 
-def _private_key(app: Flask, place: str, value: str | None, algorithm: str) -> t.Any:
-    from jwt import get_algorithm_by_name, InvalidKeyError
+def _private_key(app: Flask, place: str, value: str) -> tuple[t.Any, str]:
+    """Return a private key, and its algorithm.
 
-    if not value:
-        raise RuntimeError(f"{algorithm} needs {place}: the path of a PEM file.")
+    :param value: The path of a PEM file, or its text.
+    """
+    from jwt import get_algorithm_by_name, InvalidKeyError
 
     try:
         file = Path(app.instance_path) / value
         text = value if "-----BEGIN" in value else file.read_text(encoding="ascii")
-        signer = get_algorithm_by_name(algorithm)
-        key = signer.prepare_key(text)
-        # A public key does not sign, nor does one that older versions read.
-        signer.sign(b"", key)
-    except NotImplementedError as error:
-        message = f"{algorithm} needs 'flask-record-services[keys]'."
-        raise RuntimeError(message) from error
-    except (OSError, ValueError, TypeError, AttributeError, InvalidKeyError) as error:
-        raise RuntimeError(
-            f"{place} is not a private PEM key of {algorithm}, nor the path of one."
-        ) from error
+    except (OSError, ValueError):
+        text = ""
 
-    return key
+    for algorithm in KEY_ALGORITHMS:
+        try:
+            signer = get_algorithm_by_name(algorithm)
+            key = signer.prepare_key(text)
+            # A public key does not sign, nor does one of another algorithm.
+            signer.sign(b"", key)
+        except NotImplementedError as error:
+            message = f"{place} needs 'flask-record-services[keys]'."
+            raise RuntimeError(message) from error
+        except (ValueError, TypeError, AttributeError, InvalidKeyError):
+            continue
+
+        return key, algorithm
+
+    raise RuntimeError(
+        f"{place} is not a private PEM key of {', '.join(KEY_ALGORITHMS)}, nor the path"
+        " of one."
+    )
 
 
 def _secrets(app: Flask, name: str, options: Record) -> list[str | bytes]:

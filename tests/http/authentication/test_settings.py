@@ -47,15 +47,6 @@ def test_closed_service_needs_the_strategies_that_it_names():
         ("secret", " must be a mapping such as {'lifetime': '12h'}."),
         (["secret"], " must be a mapping such as {'lifetime': '12h'}."),
         ({"lifetme": "1d"}, " has no key 'lifetme'. The keys are 'secret', 'secrets',"),
-        (
-            {"private_key": "x"},
-            "['private_key'] has no effect with the algorithm HS256. Remove it, or set"
-            " RECORDS_AUTHENTICATION['algorithm'].",
-        ),
-        (
-            {"algorithm": "ES256"},
-            "['secret'] has no effect with the algorithm ES256. Remove it, or set",
-        ),
         ({"secret": SECRET.encode()}, "['secret'] must be text."),
         (
             {"strategies": "local"},

@@ -99,11 +99,7 @@ def test_token_of_another_algorithm_is_refused(client, algorithm, is_signed):
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
 def test_public_key_is_no_secret(keys, algorithm):
-    options = {
-        "passwords": CHEAP,
-        "algorithm": algorithm,
-        "private_key": keys[algorithm],
-    }
+    options = {"passwords": CHEAP, "private_key": keys[algorithm]}
     _, payload, _ = signed().split(".")
     text = f"{segment({'alg': 'HS256', 'typ': 'access'})}.{payload}"
 
@@ -118,11 +114,7 @@ def test_public_key_is_no_secret(keys, algorithm):
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
 def test_tokens_of_key_files(keys, algorithm):
-    options = {
-        "passwords": CHEAP,
-        "algorithm": algorithm,
-        "private_key": keys[algorithm],
-    }
+    options = {"passwords": CHEAP, "private_key": keys[algorithm]}
 
     with serving(make_records(), options) as client:
         token = log_in(client)
@@ -133,7 +125,7 @@ def test_tokens_of_key_files(keys, algorithm):
 
 
 def test_keys_can_be_text(keys):
-    options = {"passwords": CHEAP, "algorithm": "ES256"}
+    options = {"passwords": CHEAP}
 
     with open(keys["ES256"], encoding="ascii") as file:
         options["private_key"] = file.read()
