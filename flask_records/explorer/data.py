@@ -14,6 +14,7 @@ from ..http.routes import current_routes
 from ..names import BODIES, METHODS, READS
 from ..openapi.description import describe
 from ..openapi.document import REALTIME
+from ..openapi.reference import current_title
 from ..query.bounds import current_bounds
 
 if t.TYPE_CHECKING:
@@ -33,11 +34,15 @@ def services_for(params: Params) -> Record:
     :param params: The params of the caller, with its login.
     """
     authenticator = params.authenticator
+    services = [_summary(each) for each in describe(params, only_usable=True)]
     return {
         **entrance(),
         "user": _user(params),
         "userPath": authenticator.users_path if authenticator else None,
-        "services": [_summary(each) for each in describe(params, only_usable=True)],
+        # Those without records, such as authentication, are last.
+        "services": sorted(
+            services, key=lambda each: not {*READS} & {*each["methods"]}
+        ),
     }
 
 
@@ -130,7 +135,7 @@ def entrance() -> Record:
     server = current_app.extensions.get(REALTIME)
     path = server and f"{request.script_root}{server.settings.url_path.rstrip('/')}"
     return {
-        "name": current_app.name,
+        "name": current_title(),
         "prefix": root,
         "realtime": server and {"path": path},
         "logins": [
@@ -197,14 +202,22 @@ def _user(params: Params) -> t.Any:
 def _summary(service: ServiceDescription) -> Record:
     """Return what the list of services shows of one, as JSON values."""
     public = service.service.public
+
+    try:
+        described = {"description": service.text, "isPaged": service.is_paged}
+    except Exception:
+        # One that fails takes no others with it.
+        current_app.logger.exception("'%s' can't be described.", service.path)
+        text = "The description of this service has failed: see the application's log."
+        described = {"description": text, "isPaged": False}
+
     return {
+        **described,
         "path": service.path,
         "placeholders": service.placeholders,
-        "description": service.text,
         "methods": [name for name in service.methods if name in METHODS],
         "publicMethods": [name for name in service.methods if name in public],
         "customMethods": [name for name in service.methods if name not in METHODS],
         "events": service.event_names,
         "id": service.id,
-        "isPaged": service.is_paged,
     }

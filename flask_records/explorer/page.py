@@ -15,6 +15,7 @@ from ..authentication.access import params_of_visitor
 from ..http.developer_pages import page_blueprint, PageSettings, protect, send_json
 from ..http.formatter import dumps
 from ..http.routes import join_prefixes, placeholders_of, routes_of
+from ..openapi.reference import current_title
 from .data import entrance, service_for, services_for
 
 if t.TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _send_page() -> Response:
     urls = {name: url_for(".file", name=name) for name in _names("*.js")}
     page = render_template(
         "flask_records/explorer.html",
-        name=current_app.name,
+        name=current_title(),
         styles=_names("*.css"),
         first=first,
         table=[url for name, url in urls.items() if name in {*table} - {*first}],

@@ -16,7 +16,7 @@ from ..service.context import Params
 from .answers import ERROR, error_answers, ERROR_SCHEMA
 from .description import describe, type_names
 from .operations import DIRECTION_NAME, ENDS, Operations
-from .reference import current_settings
+from .reference import current_settings, current_title
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,11 +82,10 @@ def document_text(params: Params | None = None) -> bytes:
         webhooks |= operations.webhooks() if has_events else ()
         paths |= {f"{prefix}{path}": item for path, item in operations.paths()}
 
-    title = settings.title or current_app.name
     root = request.script_root if has_request_context() else ""
     made = {
         "openapi": "3.1.0",
-        "info": {"title": title, "version": settings.version},
+        "info": {"title": current_title(), "version": settings.version},
         "servers": [{"url": root or "/"}],
         "paths": paths,
         **({"webhooks": webhooks} if webhooks else {}),

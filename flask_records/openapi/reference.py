@@ -102,6 +102,11 @@ def current_settings() -> ReferenceSettings:
     return t.cast("ReferenceSettings", current_app.extensions[NAME])
 
 
+def current_title() -> str:
+    """Return the title of the current application."""
+    return current_settings().title or current_app.name
+
+
 def _send_document(documents: dict[str, bytes]) -> Response:
     """Return the document for the caller, or as anonymous clients may see it.
 

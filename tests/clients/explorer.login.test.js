@@ -49,7 +49,8 @@ const kept = (tab = page) => tab.evaluate(() => [sessionStorage, localStorage].m
 const tokenOf = text => /eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(text)?.[0]
 
 test('a login is kept by its tab, and nowhere else', async () => {
-  await explorer.go('login')
+  await explorer.go()
+  await page.getByText('Log in to see your records.').waitFor()
   await logIn('a wrong password')
   await page.getByRole('alert').getByText('Invalid login').waitFor()
   assert.equal(await page.getByLabel('Email').inputValue(), 'ann@example.com')

@@ -75,6 +75,26 @@ def test_description_has_all_that_the_page_needs():
     assert made["userPath"] == "users"
 
 
+def test_service_whose_description_fails_takes_no_other_with_it(caplog):
+    class Broken(Bell):
+        def schemas_for(self, params):
+            raise ValueError("oops")
+
+    records = make_records()
+    records.add("broken", Broken(), public=True)
+    records.add("bells", Bell(), public=True)
+
+    with serving_explorer(records, RECORDS_OPENAPI={"title": "Shop"}) as client:
+        made = client.get(SERVICES).json
+
+    texts = {each["path"]: each["description"] for each in made["services"]}
+    assert [*texts].index("bells") < [*texts].index("authentication")
+    assert texts["broken"].endswith("has failed: see the application's log.")
+    assert texts["bells"] == "A bell of the house."
+    assert "'broken' can't be described." in caplog.text
+    assert made["name"] == "Shop"
+
+
 def test_service_of_a_model_is_described():
     records = make_chat(
         paginate=PAGES,

@@ -96,7 +96,7 @@ export function loginDialog (explorer, isRenewal) {
   }))
 }
 
-function logins (explorer, { isRenewal = false, done } = {}) {
+export function logins (explorer, { isRenewal = false, done } = {}) {
   const logins = explorer.description.logins.filter(({ path }) => !isRenewal || path === explorer.connection.owner.path)
   if (logins.length === 0) return element('p', { class: 'soft' }, 'The application has no logins of its own.')
   const kept = field('Keep me logged in in this browser', element('input', { type: 'checkbox' }), 'Otherwise the login ends with this tab.')

@@ -4,6 +4,7 @@ import { servicesList } from '../groups.js'
 import { homeOf } from '../links.js'
 import { address } from '../paths.js'
 import { onEvents } from '../eventlog.js'
+import { logins } from './login.js'
 
 const AT_ONCE = 4
 
@@ -11,8 +12,11 @@ export async function show (place, explorer, route, signal) {
   const { services } = explorer.description
   const counter = new Counter(explorer, signal)
   const list = servicesList(services, service => card(service, isCounted(service) ? counter.count(service.path) : null), { label: 'Search all services' })
-  const hint = 'There is no service that you may use. Log in to see more.'
-  replace(place, element('h1', { tabindex: -1 }, 'Services'), services.length ? element('div', { class: 'services' }, list) : element('p', { class: 'card' }, hint))
+  const mayLogIn = !explorer.connection.user && explorer.description.logins.length > 0
+  const isEmpty = !services.some(({ methods }) => methods.includes('find') || methods.includes('get'))
+  replace(place, element('h1', { tabindex: -1 }, 'Services'),
+    isEmpty && mayLogIn ? [element('p', {}, 'Log in to see your records.'), logins(explorer)] : null,
+    services.length ? element('div', { class: 'services' }, list) : element('p', { class: 'card' }, 'There is no service that you may use.'))
   moveByArrows(place, '.service h2 a', 'input')
 }
 
@@ -59,10 +63,10 @@ function card (service, count) {
     count,
     service.description ? element('p', { class: 'soft description' }, service.description) : null,
     element('ul', { class: 'tags', 'aria-label': `Methods of ${path}` }, methods.map(name => method(service, name)), customMethods.map(name => method(service, name))),
-    element('p', { class: 'soft' }, access(service)),
+    access(service),
     element('p', { class: 'links' },
       isRead ? element('a', { href: address('records', [path]) }, 'Records') : null,
-      methods.includes('create') ? element('a', { href: address('create', [path]) }, 'New record') : null,
+      methods.includes('create') ? element('a', { href: address('create', [path]) }, isRead ? 'New record' : 'Call create') : null,
       customMethods.length ? element('a', { href: address('custom', [path]) }, 'Try a method') : null))
 }
 
@@ -74,6 +78,6 @@ function method ({ publicMethods }, name) {
 function access ({ methods, customMethods, publicMethods }) {
   const names = [...methods, ...customMethods]
   const open = names.filter(name => publicMethods.includes(name))
-  if (open.length === 0) return 'Needs a login'
-  return open.length === names.length ? 'Public' : `Public: ${open.join(', ')}`
+  if (open.length === 0) return null
+  return element('p', { class: 'soft' }, open.length === names.length ? 'Public' : `Public: ${open.join(', ')}`)
 }
