@@ -336,7 +336,6 @@ class Constructor:
         self._takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
         self._names = frozenset([each.name for each in named])
         self._needed = [each.name for each in named if each.default is each.empty]
-        mapped = fields.mapper.attrs.keys()
         self._related = {
             name: pair
             for name in self._names.intersection(fields.mapper.relationships.keys())
@@ -345,10 +344,9 @@ class Constructor:
         self.required = [
             self._related[name][0] if name in self._related else name
             for name in self._needed
-            if name in mapped
         ]
-        """The names of the fields and relationships that it can't do without. The
-        field with the key of a related record stands for the record.
+        """The names of the arguments that it can't do without. The field with the key
+        of a related record stands for the record.
         """
 
     def arguments(self, values: Record, session: orm.Session) -> Record:

@@ -10,6 +10,7 @@ from ..query.field import values_of
 from ..query.fields import NO_NAME
 from ..query.rules import FromRecord, placeholders, unknown_names
 from ..settings import Refusals
+from .bodies import Constructor, has_constructor
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -61,6 +62,11 @@ SECRET_PAIRS: t.Final[Mapping[str, Collection[str]]] = {
 
 HARMLESS: t.Final = frozenset("algorithm id name policy status type uri url".split())
 """The last words of names that are about a secret."""
+
+NEEDED: t.Final = """\
+The constructor of '{model}' needs {names}, which no body can name. Give it a default, \
+or leave 'create' out: records.add(..., methods={methods}).\
+"""
 
 WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """The words of a name, which may be in camel case."""
@@ -140,6 +146,26 @@ def check_names(model: ServedModel) -> None:
                     raise ValueError(NO_NAME.format(option, name, noun, class_, listed))
 
     refusals.raise_all()
+
+
+def check_constructor(methods: Collection[str], model: ServedModel) -> None:
+    """Refuse a service that creates records by a constructor which needs an argument
+    that no body can name.
+
+    :raises ValueError: There is one.
+    """
+    fields = model.generic.fields
+
+    if "create" not in methods or not has_constructor(fields):
+        return
+
+    known = {*fields.writable, *model.writable}
+    names = [n for n in Constructor(fields).required if n not in known]
+
+    if names:
+        listed, class_ = ", ".join(map(repr, names)), model.mapped_class.__name__
+        others = [each for each in methods if each != "create"]
+        raise ValueError(NEEDED.format(model=class_, names=listed, methods=others))
 
 
 def check_forms(model: ServedModel, app: Flask) -> None:

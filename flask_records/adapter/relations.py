@@ -191,14 +191,14 @@ class RelatedInstances(t.NamedTuple):
         # An instance that is not stored yet has no others.
         is_stored = orm.attributes.instance_state(instance).has_identity
         present = list(getattr(instance, name)) if is_stored else []
-        unnamed = _without(present, self.instances)
+        unnamed = without(present, self.instances)
         leaving = self.lookup.visible(unnamed)
-        staying = _without(unnamed, leaving)
+        staying = without(unnamed, leaving)
         is_removed = relationship.cascade.delete_orphan
         self.lookup.change(leaving, "remove" if is_removed else "patch")
 
         if is_stored:
-            self.lookup.change(_without(self.instances, present))
+            self.lookup.change(without(self.instances, present))
 
         setattr(instance, name, collection([*self.instances, *staying]))
 
@@ -287,7 +287,7 @@ def writable_relations(
     return relationships
 
 
-def _without(instances: Sequence[t.Any], others: Sequence[t.Any]) -> list[t.Any]:
+def without(instances: Sequence[t.Any], others: Sequence[t.Any]) -> list[t.Any]:
     """Return the instances that are not among others. Models may define equality."""
     ids = set(map(id, others))
     return [each for each in instances if id(each) not in ids]

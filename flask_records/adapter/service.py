@@ -30,7 +30,13 @@ from .bodies import changed
 from .call_paths import meets_related
 from .fast_path import Write
 from .model import ServedModel
-from .option_checks import check_forms, check_names, check_rules, check_secrets
+from .option_checks import (
+    check_constructor,
+    check_forms,
+    check_names,
+    check_rules,
+    check_secrets,
+)
 from .references import unseen_references
 from .resolved_call import identifier, not_found
 from .writing import check_number, multi_of, stored_values
@@ -290,7 +296,7 @@ class SQLAlchemyService(Capabilities):
         self._check_driver(app)
         refusals = Refusals()
 
-        for check in (check_names, check_rules):
+        for check in (check_names, check_rules, partial(check_constructor, methods)):
             with refusals.collected():
                 check(self.served)
 

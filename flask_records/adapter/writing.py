@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import typing as t
 from collections import defaultdict
 from collections.abc import Mapping
@@ -12,13 +13,27 @@ from werkzeug.exceptions import HTTPException
 
 from ..database.database_errors import not_kept
 from ..errors import BadRequest, Conflict
-from ..problems import OWNED, Problem, READ_ONLY
+from ..problems import NOT_VALID, OWNED, Problem, READ_ONLY
 from ..query.bounds import current_bounds, json_size, refuse
 from ..query.conversions import is_json
+from ..query.paths import key_names
 from ..query.plans import Selection
 from ..settings import names_of
-from .bodies import changes_with_others, Constructor, has_constructor, SQLDefault
-from .relations import check_related, load_related, RelatedInstances
+from .bodies import (
+    changes_with_others,
+    Constructor,
+    has_constructor,
+    KEEP,
+    SQLDefault,
+)
+from .relations import (
+    check_related,
+    COLLECTIONS,
+    load_related,
+    RelatedInstances,
+    UNLOADED,
+    without,
+)
 from .resolved_call import chunks, identifier
 
 if t.TYPE_CHECKING:
@@ -37,6 +52,10 @@ MULTI_METHODS: t.Final = ("create", "update", "patch", "remove")
 
 NARROW: t.Final = "Narrow the query, or send a $limit."
 """The cure for a query that finds too many records."""
+
+REFUSED: t.Final = "The code of '%s' has failed for the data of a client."
+
+logger = logging.getLogger(__package__)
 
 
 def multi_of(multi: bool | Collection[str]) -> frozenset[str]:
@@ -164,6 +183,22 @@ class UnitOfWork:
         self._served = model.served
         self._has_constructor = has_constructor(model.fields)
         self._constructor = Constructor(model.fields)
+        mapper = model.fields.mapper
+        self._keys_of_related = {
+            each.key: key_names(each)[0]
+            for each in mapper.relationships
+            if self._has_constructor
+            if each.direction is orm.MANYTOONE
+        }
+        self._within = [
+            each
+            for each in mapper.relationships
+            if each.mapper.common_parent(mapper)
+            and each.secondary is None
+            and not each.viewonly
+            and each.lazy not in UNLOADED
+            and (each.collection_class or list) in COLLECTIONS
+        ]
         self._json = frozenset(
             [
                 name
@@ -184,7 +219,7 @@ class UnitOfWork:
         """Return new records."""
         bodies, session = load_related(self._served, write), write.writing.session
         instances = [
-            self._instance(values, f"{index}." if write.is_list else "", session)
+            self._instance(write, values, f"{index}." if write.is_list else "")
             for index, values in enumerate(bodies)
         ]
 
@@ -213,7 +248,7 @@ class UnitOfWork:
                 answer.add(len(instances) * json_size(write.bodies[0]))
 
             for instance in instances:
-                self._assign(instance, write.bodies[0])
+                self._assign(write, instance, write.bodies[0])
 
             self._flush(write, [(each, write.bodies[0]) for each in instances])
 
@@ -228,6 +263,7 @@ class UnitOfWork:
 
         with write.writing.of(instances):
             for instance in instances:
+                self._forget_itself(instance)
                 write.writing.session.delete(instance)
 
             write.writing.flush([])
@@ -275,27 +311,40 @@ class UnitOfWork:
 
             return load(deferred=deferred)
 
-    def _instance(self, values: Record, place: str, session: orm.Session) -> t.Any:
-        arguments = self._arguments(values, session) if self._has_constructor else {}
+    def _instance(self, write: Write, values: Record, place: str) -> t.Any:
+        arguments = self._arguments(write, values) if self._has_constructor else {}
         rest = {name: values[name] for name in values if name not in arguments}
 
         try:
             instance = self._fields.model(**arguments)
-        except ValueError as error:
-            raise BadRequest(f"The data is not valid: {error}") from error
+        except Exception as error:
+            if (refusal := _refusal(write, error)) is None:
+                raise
 
-        self._assign(instance, rest, place)
+            raise refusal from error
+
+        self._assign(write, instance, rest, place)
+
+        # A constructor that has no related record must not undo the key of the body.
+        for name, keys in self._keys_of_related.items():
+            is_none = vars(instance).get(name, KEEP) is None
+
+            if is_none and any(values.get(key) is not None for key in keys):
+                orm.attributes.set_committed_value(instance, name, None)
+
         return instance
 
-    def _arguments(self, values: Record, session: orm.Session) -> Record:
+    def _arguments(self, write: Write, values: Record) -> Record:
         """Return the values that the constructor of the model takes."""
         given = {
             name: value.instances if isinstance(value, RelatedInstances) else value
             for name, value in values.items()
         }
-        return self._constructor.arguments(given, session)
+        return self._constructor.arguments(given, write.writing.session)
 
-    def _assign(self, instance: t.Any, values: Record, place: str = "") -> None:
+    def _assign(
+        self, write: Write, instance: t.Any, values: Record, place: str = ""
+    ) -> None:
         """Set the values of an instance.
 
         :param place: The place of the body, before the names of its fields in errors.
@@ -315,10 +364,26 @@ class UnitOfWork:
             except sa.exc.InvalidRequestError as error:
                 # A model may say that a record has one parent only.
                 raise Conflict(f"'{full}' {OWNED}.", errors={full: OWNED}) from error
-            except ValueError as error:
-                raise BadRequest(
-                    f"'{full}' is not valid: {error}", errors={full: Problem.of(error)}
-                ) from error
+            except Exception as error:
+                if (refusal := _refusal(write, error, full)) is None:
+                    raise
+
+                raise refusal from error
+
+    def _forget_itself(self, instance: t.Any) -> None:
+        """Take an instance out of its own relationships: the unit of work can't remove
+        it before itself, as the database does.
+        """
+        find_key = self._fields.mapper.get_property_by_column
+
+        for each in self._within:
+            pairs = t.cast("t.Any", each.local_remote_pairs)
+            keys = [[getattr(instance, find_key(c).key) for c in p] for p in pairs]
+
+            if all(own == other for own, other in keys):
+                related = getattr(instance, each.key) if each.uselist else None
+                others = related and without(related, [instance])
+                orm.attributes.set_committed_value(instance, each.key, others)
 
     def _flush(self, write: Write, written: Iterable[tuple[t.Any, Record]]) -> None:
         """Write instances, and then what the code of their model must not see: defaults
@@ -375,6 +440,34 @@ class UnitOfWork:
 
         for instance in instances:
             write.writing.session.expire(instance, [*below])
+
+
+def _refusal(write: Write, error: Exception, name: str = "") -> BadRequest | None:
+    """Return the error of the client for one that the code of the model has raised, or
+    ``None`` if that is none of the client's.
+
+    :param name: The name of the field whose value the code got, if it was one.
+    """
+    is_meant, model = isinstance(error, ValueError), write.call.model.fields.model
+    is_client = write.call.params.provider is not None
+
+    if isinstance(error, (HTTPException, sa.exc.SQLAlchemyError)):
+        return None
+
+    if not (is_meant or is_client):
+        return None
+
+    # Other errors may tell of the code of the application.
+    problem = Problem.of(error) if is_meant else NOT_VALID
+    reason = f": {problem}" if is_meant else "."
+
+    if not is_meant:
+        logger.warning(REFUSED, model.__name__, exc_info=error)
+
+    if not name:
+        return BadRequest(f"The data is not valid{reason}")
+
+    return BadRequest(f"'{name}' is not valid{reason}", errors={name: problem})
 
 
 def _size_of_instances(rows: Rows) -> int:
