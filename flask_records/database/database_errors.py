@@ -366,12 +366,13 @@ def _names_in(
         if names:
             return names
 
-    bound = error.params if isinstance(error.params, (tuple, dict)) else ()
     # A statement has values of its query and of defaults, too, besides the key.
-    is_alone = len(bound) <= 1 + len(fields.identifying)
+    is_new = (error.statement or "").startswith("INSERT")
+    length = 1 if is_new else 1 + len(fields.identifying)
+    is_alone = len(t.cast("t.Any", error.params) or ()) <= length
 
     # Whatever the reason is, it is the only value.
-    if kind is RULE or (kind is MISFIT and is_alone):
+    if kind in (RULE, MISFIT) and is_alone:
         written = {name for body in bodies for name in body}
         return [*written & named] if len(written) == 1 else []
 

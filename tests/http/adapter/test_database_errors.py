@@ -379,3 +379,28 @@ def test_an_error_of_the_commit_names_its_field(database, server_urls, has_hook)
         assert removed.status_code == 409
         assert [*removed.json["errors"]] == ["id"]
         assert len(client.get("/leaves").json) == 2
+
+
+def test_a_default_that_fails_names_no_field_of_the_body(database_url):
+    class Own(DeclarativeBase):
+        pass
+
+    class Part(Own):
+        __tablename__ = "error_part"
+        __table_args__ = (sa.CheckConstraint("size > 0", name="sized"),)
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        name: Mapped[str | None] = mapped_column(sa.String(20))
+        size: Mapped[int] = mapped_column(default=lambda: -1)
+
+    records, db = FlaskRecords(logger=False), SQLAlchemy(model_class=Own)
+    records.add("parts", SQLAlchemyService(Part), public=True)
+
+    with served(db, records, database_url) as app:
+        # The model does not know the constraint.
+        Part.__table__.constraints -= {
+            each for each in Part.__table__.constraints if each.name == "sized"
+        }
+        response = app.test_client().post("/parts", json={"name": "A"})
+
+    assert (response.status_code, response.json["errors"]) == (400, {})
