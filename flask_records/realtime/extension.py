@@ -14,8 +14,9 @@ from werkzeug.exceptions import NotFound
 from ..authentication import AuthenticationService
 from ..database.transaction import Transaction
 from ..errors import BadRequest
-from ..http.formatter import forbid_sniffing
+from ..http.formatter import dumps, forbid_sniffing
 from ..http.routes import routes_of
+from ..service.results import opened
 from ..signals import OrderedSignal
 from .connections import Channel
 from .messages import ANONYMOUS, AUTHENTICATED
@@ -152,11 +153,17 @@ class Realtime:
         server = _server()
         return server is not None and server.is_listened_to
 
-    def reserve(self) -> AbstractContextManager[None]:
+    def reserve(self, events: Sequence[Event]) -> AbstractContextManager[None]:
         """Return what keeps the place of a transaction's events, from before its commit
         until they are delivered.
+
+        :raises TypeError: The record of one has no form in JSON.
         """
         server = _server()
+
+        if server is not None:
+            dumps([opened(event) for event in events])
+
         return nullcontext() if server is None else server.log.reserve()
 
     def deliver(self, events: Sequence[Event]) -> None:

@@ -57,9 +57,12 @@ class EventTransport(t.Protocol):
     def is_listened_to(self) -> bool:
         """Return whether there may be listeners. If not, no event is delivered."""
 
-    def reserve(self) -> AbstractContextManager[None]:
+    def reserve(self, events: Sequence[Event]) -> AbstractContextManager[None]:
         """Return what keeps the place of a transaction's events, from before its commit
         until they are delivered.
+
+        :param events: The events of one call.
+        :raises TypeError: The record of one can't be encoded.
         """
 
     def deliver(self, events: Sequence[Event]) -> None:
@@ -147,11 +150,12 @@ class EventSender:
         place = f"The record of '{service.path} {name}'"
         shown = event_records(service, records_of(records, place))
 
+        events = [Event(service, name, record, context) for record in shown]
+
         if transaction := Transaction.current_or_none():
             for transport in self._transports.listening():
-                transaction.hold(f"events {id(transport)}", transport.reserve())
+                transaction.hold(f"events {id(transport)}", transport.reserve(events))
 
-        events = [Event(service, name, record, context) for record in shown]
         Transaction.collect(self._transports.deliver, (self, events))
 
 

@@ -73,6 +73,19 @@ def test_reads_and_failed_calls_send_none(messages, ann):
     assert ann.events() == []
 
 
+def test_nothing_is_stored_whose_event_can_not_be_encoded(messages, ann):
+    """The answer has other fields than the event."""
+
+    @messages.after("create")
+    def add(method, context):
+        context.records[0]["rank"] = object()
+
+    data, query = {"text": "Hi"}, {"$select": ["text"]}
+    code, _ = ann.error("create", "messages", data, query)
+
+    assert (code, ann.result("find", "messages")) == (500, [])
+
+
 def test_call_on_many_sends_one_for_each_in_their_order(ann, other):
     created = ann.result("create", "messages", [{"text": "A"}, {"text": "B"}])
     patched = ann.result("patch", "messages", None, {"rank": 1})
