@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import sqlalchemy as sa
 
-from .database_errors import AWAY, FAILED, translated
+from .database_errors import AWAY, BIND_ERRORS, FAILED, translated
 from .transaction import Transaction
 
 if t.TYPE_CHECKING:
@@ -55,11 +55,18 @@ _writes: WeakKeyDictionary[sa.engine.Transaction, int] = WeakKeyDictionary()
 
 
 def count_writes() -> None:
-    """Count from now on the statements that write, on all engines."""
+    """Count from now on the statements that write, on all engines, and end connections
+    whose state an error has made uncertain.
+    """
     # Events of dialects: events of engines would slow all statements down.
-    for name in ("do_execute", "do_executemany"):
-        if not sa.event.contains(sa.Engine, name, _count):
-            sa.event.listen(sa.Engine, name, _count)
+    listeners: dict[str, t.Callable[..., t.Any]] = {
+        **dict.fromkeys(("do_execute", "do_executemany"), _count),
+        "handle_error": _end,
+    }
+
+    for name, listener in listeners.items():
+        if not sa.event.contains(sa.Engine, name, listener):
+            sa.event.listen(sa.Engine, name, listener)
 
 
 def writes_in(transaction: sa.engine.Transaction) -> int:
@@ -109,7 +116,6 @@ def begin_writing(connection: sa.Connection) -> None:
         return
 
     if not connection.info.get(PREPARED):
-        sa.event.listen(connection.engine, "handle_error", _end_with_transaction)
         connection.info[PREPARED] = not is_sqlite or _prepare_sqlite(connection)
 
     if is_sqlite and not _is_in_transaction(connection):
@@ -217,22 +223,28 @@ def _prepare_sqlite(connection: sa.Connection) -> bool:
     return True
 
 
-def _end_with_transaction(context: sa.ExceptionContext) -> None:
+def _end(context: sa.ExceptionContext) -> None:
     """End a connection whose transaction the database has ended, so that nothing is
-    written after it that would be committed alone.
+    written after it that would be committed alone, and one that an exception has
+    interrupted, which is none of the driver's: the next statement might get the answer
+    to this one.
     """
     connection = context.connection
 
-    if connection is None or connection.get_transaction() not in _begun:
-        return
-
-    if (
-        not _is_in_transaction(connection)
-        if connection.dialect.name == "sqlite"
-        else context.original_exception.args[:1] == (DEADLOCK,)
-    ):
+    if connection is not None and _is_over(connection, context.original_exception):
         context.is_disconnect = True
         context.invalidate_pool_on_disconnect = False
+
+
+def _is_over(connection: sa.Connection, error: BaseException) -> bool:
+    is_writing = connection.get_transaction() in _begun
+
+    if connection.dialect.name == "sqlite":
+        return is_writing and not _is_in_transaction(connection)
+
+    driver = t.cast("t.Any", connection.dialect.loaded_dbapi)
+    is_usual = isinstance(error, (driver.Error, *BIND_ERRORS))
+    return (is_writing and error.args[:1] == (DEADLOCK,)) if is_usual else True
 
 
 def _count(cursor: t.Any, statement: str, *args: t.Any) -> None:

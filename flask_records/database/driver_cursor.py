@@ -244,7 +244,7 @@ def run(
     except RecordsError:
         t.cast("t.Any", cursor).close()
         raise
-    except Exception as error:
+    except BaseException as error:
         # This raises SQLAlchemy's error, and ends a connection that is lost.
         connection = t.cast("t.Any", connect())
         connection._handle_dbapi_exception(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import signal
 
 import pytest
 import sqlalchemy as sa
@@ -124,6 +125,46 @@ def test_a_record_that_is_referred_to_is_a_conflict(client):
     client.post("/things", json={"ownerId": 1})
 
     assert client.delete("/owners/1").status_code == 409
+
+
+class Interrupted(Exception):
+    """Raised by a signal in the middle of a statement."""
+
+
+def interrupt(*args):
+    raise Interrupted
+
+
+SLEEP = {"postgresql": "SELECT pg_sleep(3)", "mariadb": "SELECT SLEEP(3)"}
+
+
+def test_an_interrupted_connection_is_dropped(client):
+    """The next statement might get the answer to the one that was interrupted."""
+    app, ended = client.application, []
+    things = app.extensions["records"]["things"]
+
+    with app.app_context():
+        engine = app.extensions["sqlalchemy"].engine
+
+    if engine.name not in SLEEP:
+        pytest.skip("SQLite has no state of a protocol.")
+
+    @things.before("find")
+    def wait(method, context):
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        app.extensions["sqlalchemy"].session.execute(sa.text(SLEEP[engine.name]))
+
+    sa.event.listen(engine, "invalidate", lambda *args: ended.append(args[-1]))
+    before = signal.signal(signal.SIGALRM, interrupt)
+
+    try:
+        answer = client.get("/things")
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+    assert answer.status_code == 500
+    assert [type(each) for each in ended] == [Interrupted]
+    assert client.post("/owners", json={}).status_code == 201
 
 
 class OddDialect(SQLiteDialect_pysqlite):
