@@ -34,6 +34,7 @@ if t.TYPE_CHECKING:
     from .model import Model, ServedModel
 
 TEXT: t.Final = {"type": "string"}
+NULL: t.Final = {"type": "null"}
 
 BOUNDS: t.Final = frozenset({"maxLength", "minimum", "maximum"})
 """The keywords of JSON Schema with the bounds of a column."""
@@ -284,6 +285,7 @@ class ModelSchemas:
         value = self._value(field, is_nullable=False)
         # A query string has no null, but texts that mean it where they are not values.
         or_null = self._value(field, is_nullable="null" in field.conversion.null_texts)
+        is_null_only = field.conversion.is_null_only
         allowed = {
             name: READ_BY.get(operator.read, lambda value: {})(
                 value if operator.needs_order else or_null
@@ -293,9 +295,10 @@ class ModelSchemas:
             if operator.fields is None or field.name in operator.fields
             if field.conversion.is_text or operator.read not in FOR_TEXT
             if field.conversion.has_item or operator.read is not listed
+            if not (is_null_only and operator.is_bound)
         }
         operations = object_of(allowed, additionalProperties=False)
-        return {"anyOf": [or_null, operations]}
+        return {"anyOf": [NULL if is_null_only else or_null, operations]}
 
     def _shown(self, field: Field) -> Schema:
         """Return the schema of a field in an answer."""

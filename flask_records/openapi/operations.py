@@ -298,8 +298,8 @@ def _parameters(query: Schema) -> list[dict[str, t.Any]]:
 
     for part in query.get("properties", {}).items():
         for name, schema in _flat(*part):
-            # A parameter without an operator says the same.
-            if name.endswith(EQUAL):
+            # A parameter without an operator says the same, and a URL has no null.
+            if name.endswith(EQUAL) or schema == NULL:
                 continue
 
             needed = {"required": True} if name in required else {}

@@ -105,23 +105,16 @@ class Allowed:
 
 
 ALLOWED = [
-    Allowed("400", "compared with less", "texts of enumerations have no order"),
-    Allowed("400", "with null only", "documents are not compared"),
-    Allowed("400", "can't be sorted", "documents and lists have no order"),
     Allowed("400", "^is not (valid|text)$", "a type of the package takes no sample"),
-    Allowed("400", "does not accept objects", "a type of the package takes no sample"),
     Allowed("400", "a rule of the database", "CHECK constraints of the package"),
     Allowed("400", "^A field is required", "a private column has no value"),
     Allowed("400", "fit its column", "a default of the package is of another type"),
-    Allowed("400", "record that is not there", "the sample refers to no record"),
-    Allowed("400", "^is required$", "the sample refers to no record"),
-    Allowed("409", "", "samples are alike, or refer to themselves"),
-    Allowed("5xx", "NoneType|Invalid type|unexpected keyword|never be", "constructors"),
-    Allowed("wrong", "put updated_at$", "changes with each update"),
+    Allowed("400", "The data is not valid", "a constructor takes no sample"),
     Allowed("other form", "", "a type of the package has one form for several values"),
     Allowed("refused", "has no SQL expression|another table", "hybrids in Python"),
     Allowed("refused", "identifies no record", "'id' is one of several key columns"),
     Allowed("refused", "gives back other values", "hashes"),
+    Allowed("refused", "no body can name", "arguments of constructors"),
     Allowed("no table", "", "columns of another database"),
 ]
 """The faults that are none of ours, which the table counts: refusals with the line to

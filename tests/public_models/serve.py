@@ -25,6 +25,7 @@ from flask import Flask
 from sqlalchemy import orm
 
 from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records.names import METHODS
 from flask_records.openapi import document
 
 TEXTS = [
@@ -152,6 +153,8 @@ class Database:
 
         for table in others:
             values = {c.name: row_value(c) for c in table.columns if not c.nullable}
+            # A column may have a default.
+            values = {n: each for n, each in values.items() if each is not None}
             self.try_statement(table.insert().values(values))
 
         return others
@@ -165,20 +168,22 @@ class Client:
     :raises Exception: The class is refused at the start.
     """
 
-    def __init__(self, mapper, engine, **options):
-        self.mapper, self.model = mapper, mapper.class_
+    def __init__(self, mapper, engine, methods=METHODS, **options):
+        self.mapper, self.model, self.methods = mapper, mapper.class_, methods
         session = orm.sessionmaker(engine)
         service = SQLAlchemyService(
             self.model, session=session, whitelist=["$null"], **options
         )
         records = FlaskRecords()
-        records.add("things", service, public=True)
+        records.add("things", service, public=True, methods=methods)
         app = Flask("served")
         records.init_app(app)
 
         with app.app_context():
-            self.id = service.id
-            self.schemas = document()["components"]["schemas"]
+            self.id, described = service.id, document()
+            self.schemas = described["components"]["schemas"]
+            find = described["paths"]["/things"]["get"]
+            self.parameters = {each.get("name") for each in find["parameters"]}
 
         self.client = app.test_client()
         self.findings, self.requests = [], 0
@@ -264,6 +269,9 @@ class Client:
 
     def try_all(self):
         """Do all that a client does."""
+        if "create" not in self.methods:
+            return
+
         whole = self.create("create whole", [*self.fields("Create")])
         required = self.schemas.get("ThingsCreate", {}).get("required", [])
         small = self.create("create small", required, offset=1)
@@ -273,14 +281,20 @@ class Client:
             return
 
         self.read(record)
+
+        # Its values may have to be unique.
+        if whole and small:
+            self.remove(small)
+
         self.write(record)
+        self.remove(record)
 
-        for each in filter(None, (whole, small)):
-            path = self.path_of(each)
-            removed = self.ask("remove", "DELETE", path)
+    def remove(self, record):
+        path = self.path_of(record)
+        removed = self.ask("remove", "DELETE", path)
 
-            if removed and self.client.get(f"/things{path}").status_code != 404:
-                self.say("wrong", "remove", "the record is still there")
+        if removed and self.client.get(f"/things{path}").status_code != 404:
+            self.say("wrong", "remove", "the record is still there")
 
     def read(self, record):
         found = self.ask("find", "GET")
@@ -293,7 +307,10 @@ class Client:
 
         for name, value in record.items():
             self.filter(name, value)
-            self.ask(f"sort {name}", "GET", f"?$sort[{quoted(name)}]=-1")
+
+            if f"$sort[{name}]" in self.parameters:
+                self.ask(f"sort {name}", "GET", f"?$sort[{quoted(name)}]=-1")
+
             selected = self.ask(
                 f"select {name}",
                 "GET",
@@ -312,6 +329,10 @@ class Client:
             operators = {"": text}
 
         for operator, operand in operators.items():
+            # The document has no comparison that the service does not know.
+            if f"{name}{operator.removesuffix('[]')}" not in self.parameters:
+                continue
+
             about = f"filter {name}{operator}"
             found = self.ask(
                 about, "GET", f"?{quoted(name)}{operator}={quoted(operand)}"
@@ -356,9 +377,15 @@ class Client:
             return
 
         updatable = self.fields("Update")
+        changing = {
+            name
+            for name, column in self.mapper.columns.items()
+            if getattr(column, "onupdate", None)
+        }
         body = {name: value for name, value in shown.items() if name in updatable}
         replaced = self.ask("put", "PUT", path, json=body)
-        self.compare("put", replaced or {}, body)
+        same = {name: body[name] for name in body.keys() - changing}
+        self.compare("put", replaced or {}, same)
 
 
 def client_of(mapper, engine):
@@ -375,11 +402,14 @@ def client_of(mapper, engine):
 
         hidden = re.search(r"hidden=\['(\w+)'\]", refusals[-1])
         id_ = re.search(r"id='(\w+)'\)", refusals[-1])
+        methods = re.search(r"methods=(\[.*?\])", refusals[-1])
 
         if hidden and hidden[1] not in options["hidden"]:
             options["hidden"].append(hidden[1])
         elif id_ and "id" not in options:
             options["id"] = id_[1]
+        elif methods:
+            options["methods"] = json.loads(methods[1].replace("'", '"'))
         else:
             break
 
@@ -388,9 +418,11 @@ def client_of(mapper, engine):
 
 def row_value(column):
     """A value for a column of a row, the same as the first sample for a client."""
+    type_ = getattr(column.type, "impl_instance", column.type)
+
     with suppress(NotImplementedError):
-        sample = SAMPLES.get(column.type.python_type)
-        length = getattr(column.type, "length", None)
+        sample = SAMPLES.get(type_.python_type)
+        length = getattr(type_, "length", None)
         return sample[:length] if isinstance(sample, str) else sample
 
 
