@@ -313,7 +313,6 @@ class UnitOfWork:
 
     def _instance(self, write: Write, values: Record, place: str) -> t.Any:
         arguments = self._arguments(write, values) if self._has_constructor else {}
-        rest = {name: values[name] for name in values if name not in arguments}
 
         try:
             instance = self._fields.model(**arguments)
@@ -323,6 +322,9 @@ class UnitOfWork:
 
             raise refusal from error
 
+        # A constructor may ignore an argument.
+        present = arguments.keys() & vars(instance).keys()
+        rest = {name: values[name] for name in values if name not in present}
         self._assign(write, instance, rest, place)
 
         # A constructor that has no related record must not undo the key of the body.

@@ -67,7 +67,8 @@ class Fan(Base):
     leader: Mapped[Fan | None] = relationship(remote_side=id, back_populates="led")
     led: Mapped[list[Fan]] = relationship(back_populates="leader")
 
-    def __init__(self, name="A", friend=None):
+    def __init__(self, name="A", friend=None, teamId=None):
+        # As in a class of a public package, one argument is for nothing.
         self.name = name.strip()
         self.team = friend
 
