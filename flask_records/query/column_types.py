@@ -24,7 +24,7 @@ from .conversions import (
     python_type,
     Schema,
 )
-from .forms import class_of, is_tried, Trial
+from .forms import class_of, is_plain, is_tried, Trial
 from .lists import (
     has_item_of_array,
     has_item_on_mariadb,
@@ -295,12 +295,17 @@ def _decorated(
     if conversion is None or (trial.is_one_way and declared is None):
         return conversion and replace(conversion, select=None, doubt="one-way")
 
+    def check(value: t.Any) -> None:
+        # An object has no length.
+        if conversion.check is not None and is_plain(value):
+            conversion.check(value)
+
     choices = {"enum": [*trial.choices]} if trial.choices else {}
     is_found = trial.found is not None or declared is not None
     return replace(
         conversion,
         cast=trial.reader(conversion.cast),
-        check=None if trial.has_objects else conversion.check,
+        check=check,
         is_ordered=conversion.is_ordered and not trial.is_random,
         is_null_only=conversion.is_null_only or trial.is_random,
         compared_by_database=True,

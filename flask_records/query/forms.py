@@ -201,12 +201,24 @@ class Trial:
             return self._try_stored(sample)
 
         with suppress(Exception):
-            form = sample if is_plain(value) else self._bind(value)
+            form = self._form_of(value, sample)
 
             if is_plain(form) and (form is not sample or self._fits(bound)):
                 return self._came_back(form, value)
 
         return None
+
+    def _form_of(self, value: t.Any, sample: t.Any) -> t.Any:
+        """Return the form of a value that a sample has become."""
+        if is_plain(value):
+            return sample
+
+        try:
+            return self._bind(value)
+        except Exception:
+            # An object that its own type does not take, such as the hash of a password.
+            self._gives_others = True
+            raise
 
     def _came_back(self, form: t.Any, value: t.Any) -> Found | None:
         again, is_stored = value, False
@@ -254,14 +266,21 @@ class Trial:
 
 def is_tried(type_: TypeDecorator[t.Any]) -> bool:
     """Return ``True`` for a type that converts values in Python, and none in SQL."""
-    in_python = ("process_bind_param", "process_result_value")
-    in_sql = ("bind_expression", "column_expression")
+    names = ("process_bind_param", "process_result_value")
     return (
-        any(_has_own(type_, name) for name in in_python)
-        and not any(_has_own(type_, name) for name in in_sql)
-        # Values of an enum are members, and texts in the database.
+        any(_has_own(type_, name) for name in names)
+        and not _converts_in_sql(type_)
+        # Its values are members, and texts in the database.
         and not isinstance(type_.impl_instance, sa.Enum)
     )
+
+
+def _converts_in_sql(type_: TypeDecorator[t.Any]) -> bool:
+    parameter, column = sa.bindparam("value", type_=type_), sa.column("value", type_)
+    # A type may have such a method for other databases, or for some of its options.
+    bound, selected = type_.bind_expression(parameter), type_.column_expression(column)
+    is_plain_value = bound is None or bound is parameter
+    return not is_plain_value or not (selected is None or selected is column)
 
 
 def _has_own(type_: TypeDecorator[t.Any], name: str) -> bool:

@@ -89,6 +89,16 @@ PACKAGES = {
     "galaxy": Package("galaxy-data==26.1.2", ["galaxy.model"]),
     "glance": Package("glance==33.0.0", ["glance.db.sqlalchemy.models"]),
     "nova": Package("nova==34.0.0", ["nova.db.main.models"]),
+    "flask-appbuilder": Package(
+        "flask-appbuilder==5.3.0", ["flask_appbuilder.security.sqla.models"]
+    ),
+    "privacyidea": Package("privacyidea==3.14", ["privacyidea.models"]),
+    "other-types": Package(
+        "advanced-alchemy==1.12.0 fastapi-users-db-sqlalchemy==7.0.0 pgvector==0.5.1"
+        " sqlalchemy-citext==1.8.0 sqlalchemy-json==0.7.0 sqlmodel==0.0.50"
+        " cryptography passlib psycopg2-binary",
+        ["types_of_other_packages"],
+    ),
 }
 """The packages, by name."""
 
@@ -110,6 +120,8 @@ ALLOWED = [
     Allowed("400", "^A field is required", "a private column has no value"),
     Allowed("400", "fit its column", "a default of the package is of another type"),
     Allowed("400", "The data is not valid", "a constructor takes no sample"),
+    Allowed("400", "has to be unique", "there is one record that samples refer to"),
+    Allowed("wrong", "create whole labels_hash$", "a constructor computes it"),
     Allowed("other form", "", "a type of the package has one form for several values"),
     Allowed("refused", "has no SQL expression|another table", "hybrids in Python"),
     Allowed("refused", "identifies no record", "'id' is one of several key columns"),

@@ -9,6 +9,7 @@ import enum
 import hashlib
 import json
 from contextlib import contextmanager
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
@@ -165,8 +166,29 @@ class Hashed(sa.TypeDecorator):
         return None if value is None else hashlib.sha256(value.encode()).hexdigest()
 
 
-JOBS = [("running", "Running"), ("done", "Done")]
 ENCRYPTED = encrypted.StringEncryptedType
+
+
+class HashObject(Hashed):
+    """As in Advanced Alchemy, its values are objects that it does not take."""
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else SimpleNamespace(hash=value)
+
+
+class InPython(ENCRYPTED):
+    """As in Advanced Alchemy, it could convert in SQL, and does not."""
+
+    cache_ok = True
+
+    def bind_expression(self, parameter):
+        return parameter
+
+    def column_expression(self, column):
+        return column
+
+
+JOBS = [("running", "Running"), ("done", "Done")]
 
 TYPES = {
     # The type, two values as they are shown, and values that it does not take.
@@ -235,6 +257,10 @@ DOCUMENTS = {
     "document in bytes": (JSONBytes(), [{"k": 1}, [1, "a"], "AAEC"]),
     "random": (
         ENCRYPTED(sa.String, "key", encrypted.FernetEngine, length=200),
+        ["a", "b"],
+    ),
+    "random in python": (
+        InPython(sa.String, "key", encrypted.FernetEngine, length=200),
         ["a", "b"],
     ),
 }
@@ -351,6 +377,7 @@ def test_a_value_that_is_not_compared_is_shown_as_it_is_taken(
 ONE_WAY = {
     "password": utils.PasswordType(schemes=["pbkdf2_sha512"]),
     "hash": Hashed(),
+    "object": HashObject(),
 }
 
 
