@@ -14,7 +14,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from werkzeug.wsgi import get_host
 
 from ...authentication.limits import network_of
-from ...http.formatter import dumps
+from ...http.formatter import dumps, JSON
 from ...http.origins import ALL
 from .environ import environ_of
 from .protocol import Legacy, PROTOCOLS
@@ -25,6 +25,8 @@ if t.TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
     from flask import Flask
 
+    from ...errors import RecordsError
+    from ...typing import Record
     from ..settings import Settings
 
     Receive: t.TypeAlias = Callable[[], Awaitable[t.Any]]
@@ -50,6 +52,24 @@ class Refusal:
 
     headers: Headers = ()
     """More headers of the response."""
+
+    body: Record | None = None
+    """The body of the response, the text by default."""
+
+    @classmethod
+    def of(cls, error: RecordsError, body: Record | None = None) -> Refusal:
+        """Return an error as clients of services get it.
+
+        :param body: The body of the error, by its class by default.
+        """
+        headers = {"Content-Type": JSON, **error.headers}
+
+        if error.code == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+
+        lines = [(each.lower().encode(), headers[each].encode()) for each in headers]
+        body = body or error.to_dict()
+        return cls(error.code or 500, error.message, tuple(lines), body)
 
 
 INVALID_SESSION: t.Final = Refusal(400, "Invalid session. Connect again.")
@@ -225,15 +245,16 @@ async def respond(
 
     :param kind: The beginning of the types of ASGI's messages.
     """
-    status = 200
+    status, lines = 200, (TEXT, NO_SNIFFING, *headers)
 
     if isinstance(body, Refusal):
-        status, headers = body.status, (*headers, *body.headers)
-        body = dumps(body.text)
+        status, lines = body.status, (*lines, *body.headers)
+        body = dumps(body.body or body.text)
 
-    length = (b"content-length", str(len(body)).encode())
-    lines = [TEXT, NO_SNIFFING, *headers, length]
-    await send({"type": f"{kind}.start", "status": status, "headers": lines})
+    # The last one of a name holds.
+    pairs = dict(lines) | {b"content-length": str(len(body)).encode()}
+    start = {"type": f"{kind}.start", "status": status, "headers": [*pairs.items()]}
+    await send(start)
     await send({"type": f"{kind}.body", "body": body})
 
 

@@ -6,6 +6,7 @@ import asyncio
 import io
 import logging
 import typing as t
+from dataclasses import replace
 from operator import attrgetter
 from urllib.parse import parse_qs
 
@@ -24,9 +25,9 @@ from .protocol import (
     PROTOCOLS,
     UPGRADE,
 )
-from .senders import PollQueue, sender_for, ServerSender
+from .senders import PollQueue, sender_for, until_ended
 from .session import JOIN_TIMEOUT, LARGE, Session
-from .stream import answer, Stream
+from .stream import Stream
 from .worker import Worker
 from .wsgi_requests import read_body, Requests, TOO_LARGE
 
@@ -163,40 +164,30 @@ class Application:
             await refuse(scope, send, slot)
             return
 
-        task = t.cast("asyncio.Task[None]", asyncio.current_task())
-        is_ended = False
-
-        def end() -> None:
-            nonlocal is_ended
-            is_ended = True
-            task.cancel()
-
         session = sender = None
 
         try:
-            await send({"type": "websocket.accept"})
-            sender = sender_for(scope, send, end)
+            with until_ended() as end:
+                await send({"type": "websocket.accept"})
+                sender = sender_for(scope, send, end)
 
-            if previous is None:
-                session = self._begin(environ, query, slot, sender)
-            else:
-                session = await _upgraded(previous, receive, sender, slot)
+                if previous is None:
+                    session = self._begin(environ, query, slot, sender)
+                else:
+                    session = await _upgraded(previous, receive, sender, slot)
 
-            while session is not None and (message := await receive())["type"] == (
-                "websocket.receive"
-            ):
-                await session.receive_text(message.get("text"))
-        except asyncio.CancelledError:
-            # The server may cancel it, too.
-            if not is_ended or not isinstance(sender, ServerSender):
-                raise
-
-            await sender.finish()
+                while session is not None and (message := await receive())["type"] == (
+                    "websocket.receive"
+                ):
+                    await session.receive_text(message.get("text"))
         finally:
             if session is None:
                 slot.free()
             else:
                 session.leave()
+
+        if sender is not None:
+            await sender.finish()
 
     def _session_of(self, query: Mapping[str, str]) -> Session | None:
         """Return the session that a request names, if there is one."""
@@ -228,14 +219,16 @@ class Application:
             return
 
         if refusal is None and scope["method"] != "GET":
-            await answer(send, MethodNotAllowed(NO_VERB), headers)
+            await respond(send, Refusal.of(MethodNotAllowed(NO_VERB)), headers)
             return
 
         slot = refusal or admission.admit(environ)
 
         if isinstance(slot, Refusal):
             kind = Unavailable if slot.status == 503 else Forbidden
-            await answer(send, kind(slot.text), (*headers, *slot.headers))
+            refusal = Refusal.of(kind(slot.text))
+            lines = (*refusal.headers, *slot.headers)
+            await respond(send, replace(refusal, headers=lines), headers)
         else:
             stream = Stream(self.worker, environ, slot, scope, send, headers)
             await stream.serve(receive)

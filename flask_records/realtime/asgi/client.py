@@ -22,7 +22,8 @@ if t.TYPE_CHECKING:
     from ...errors import RecordsError
     from ...service.context import Params
     from .admission import Slot
-    from .protocol import ClientEvent
+    from .protocol import ClientEvent, Packet
+    from .senders import Sender
     from .worker import Worker
 
     T = t.TypeVar("T")
@@ -30,6 +31,13 @@ if t.TYPE_CHECKING:
 
 LOGIN_TIMEOUT: t.Final = 5
 """The seconds that a client has to log in where places are scarce."""
+
+FAREWELL: t.Final = 1
+"""The seconds that a client has once its login, or its connection, is over: to change
+its credentials, or to hang up.
+"""
+
+LATE_READER: t.Final = Reason(1013, "Too many events are unread. Connect again.")
 
 NO_PLACE: t.Final = Reason(1013, "Too many connections. Log in, or connect later.")
 
@@ -44,11 +52,16 @@ class Client(ABC):
     :param slot: The slot in the admission, which is free after the end.
     """
 
+    sender: Sender | None = None
+    """Sends packets to the client, once it has begun."""
+
     def __init__(self, worker: Worker, environ: WSGIEnvironment, slot: Slot) -> None:
         self.id = secrets.token_urlsafe(15)
         """The id of the client."""
         self.connection_id: str | None = None
         """The id of the connection, once the client asks for one."""
+        self.is_open = True
+        """``True`` until the client leaves, or the server ends the connection."""
         self.is_slow = False
         """``True`` if events have waited for the client in vain."""
         self._began = time.monotonic()
@@ -62,14 +75,9 @@ class Client(ABC):
         worker.clients[self.id] = self
 
     @property
-    @abstractmethod
-    def is_open(self) -> bool:
-        """``True`` until the client leaves, or the server ends the connection."""
-
-    @property
-    @abstractmethod
     def unsent(self) -> int:
         """The number of bytes of events that the client has not accepted."""
+        return 0 if self.sender is None else self.sender.unsent_events
 
     @abstractmethod
     def send_event(self, event: ClientEvent) -> None:
@@ -86,22 +94,30 @@ class Client(ABC):
     def disconnect(self, event: ClientEvent) -> None:
         """Disconnect the client for the application.
 
-        :param event: Tells the reason.
+        :param event: Has the reason.
         """
 
-    @abstractmethod
     def log_out(self, event: ClientEvent) -> None:
         """Tell the client that its login is over.
 
-        :param event: Tells the reason.
+        :param event: Has the reason.
         """
+        self.send_event(event)
 
-    @abstractmethod
     def end(self, reason: Reason | None = None) -> None:
         """Hang up, so that the client connects again. Nothing happens if it is done.
 
-        :param reason: What the client is told, if anything.
+        :param reason: The reason that the client gets, if any.
         """
+        if not self.is_open:
+            return
+
+        self._close()
+
+        if self.sender is not None and reason is not None:
+            self.sender.close({"type": "websocket.close", **reason._asdict()})
+        elif self.sender is not None:
+            self.sender.hang_up()
 
     @abstractmethod
     def _accept(self, id: str) -> None:
@@ -111,12 +127,21 @@ class Client(ABC):
     def _refuse(self, id: str, error: RecordsError) -> None:
         """Tell the client that it is not connected. This runs in a thread."""
 
-    @abstractmethod
     def _check_login(self, login: Params) -> None:
         """Refuse a client that may not connect with a login. This runs in a thread.
 
         :raises RecordsError: The client may not.
         """
+        return
+
+    def _offer(self, packet: Packet) -> None:
+        """Send a packet that answers no call, unless the client leaves too much unread,
+        which ends the connection.
+        """
+        sender, limit = self.sender, self._worker.max_unsent
+
+        if self.is_open and sender is not None and not sender.offer(packet, limit):
+            self.end(LATE_READER)
 
     def end_after_calls(self, reason: Reason) -> None:
         """Hang up once the calls that have come are answered.
@@ -162,6 +187,7 @@ class Client(ABC):
 
     def _close(self) -> None:
         """Forget the client, whose slot is free after its last job."""
+        self.is_open = False
         self._worker.clients.pop(self.id, None)
         self._end_connection()
         self._note_room()

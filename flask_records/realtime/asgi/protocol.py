@@ -123,26 +123,27 @@ class ClientEvent:
     :param path: The path of the service. None for an event of the connection.
     :param name: The name of the event.
     :param record: Its record.
+    :param stream_path: The path of the event in streams, of the service by default.
     """
 
-    def __init__(self, path: str, name: str, record: t.Any) -> None:
-        self.name = name
-        """The name of the event."""
-        self.record = record
-        """Its record."""
+    def __init__(
+        self, path: str, name: str, record: t.Any, stream_path: str | None = None
+    ) -> None:
         self._path = path
+        self._name = name
+        self._stream_path = path if stream_path is None else stream_path
         self._json = dumps(record).decode()
 
     @cached_property
     def packet(self) -> Packet:
         """The packet of Socket.IO."""
-        name = _text(f"{self._path} {self.name}".lstrip())
+        name = _text(f"{self._path} {self._name}".lstrip())
         return Packet(f"{CALL}[{name},{self._json}]")
 
     @cached_property
     def part(self) -> Part:
         """The event of a stream."""
-        event, path = _text(self.name), _text(self._path)
+        event, path = _text(self._name), _text(self._stream_path)
         # The client of version 6 reads one line.
         json = f'{{"event":{event},"data":{self._json},"path":{path}}}'
         return Part(f"data: {json}\n\n")

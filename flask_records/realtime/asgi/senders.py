@@ -7,10 +7,10 @@ import socket
 import struct
 import typing as t
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from .admission import Receive, Send
     from .protocol import Packet
@@ -72,6 +72,10 @@ class Sender(ABC):
     @abstractmethod
     def hang_up(self) -> None:
         """Close the connection at once."""
+
+    async def finish(self) -> None:
+        """Wait until the last message is sent, once the client is served no more."""
+        return
 
     @abstractmethod
     def _put(self, packet: Packet) -> None:
@@ -145,6 +149,7 @@ class ResponseSender(SocketSender):
         super().__init__(transport, send)
         self._end = end
         self._is_chunked = is_chunked
+        self._last: Message | None = None
 
     def close(self, message: Message) -> None:
         """Send a last message. The connection stays for other requests."""
@@ -161,7 +166,8 @@ class ResponseSender(SocketSender):
 
     async def finish(self) -> None:
         """Send the last message."""
-        await self._tell(self._last)
+        if self._last is not None:
+            await self._tell(self._last)
 
 
 class ServerSender(Sender):
@@ -180,7 +186,7 @@ class ServerSender(Sender):
         self._send = send
         self._end = end
         self._form = form
-        self._packets: asyncio.Queue[Packet | dict[str, t.Any]] = asyncio.Queue()
+        self._packets: asyncio.Queue[Packet | Message] = asyncio.Queue()
         self._task = asyncio.get_running_loop().create_task(self._send_all())
 
     def close(self, message: Message) -> None:
@@ -270,6 +276,32 @@ class PollQueue(Sender):
     def _tell(self) -> None:
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
+
+
+@contextmanager
+def until_ended() -> Iterator[Callable[[], None]]:
+    """Let a sender end the block, which serves its client in the task of the server:
+    the block gets a function that does.
+    """
+    task = t.cast("asyncio.Task[None]", asyncio.current_task())
+    is_over = is_ended = False
+
+    def end() -> None:
+        nonlocal is_ended
+
+        # The task may serve the next client of a connection.
+        if not is_over and not is_ended:
+            is_ended = True
+            task.cancel()
+
+    try:
+        yield end
+    except asyncio.CancelledError:
+        # The server may cancel it, too.
+        if not is_ended:
+            raise
+    finally:
+        is_over = True
 
 
 def sender_for(scope: Scope, send: Send, end: Callable[[], object]) -> Sender:

@@ -13,7 +13,7 @@ from ...http.error_handler import body_of
 from ..calls import answer_json
 from ..connections import Reason
 from . import protocol as packets
-from .client import Client
+from .client import Client, FAREWELL
 from .protocol import ClientMessage, InvalidPacket, NAMESPACE, Packet, size
 
 if t.TYPE_CHECKING:
@@ -22,7 +22,6 @@ if t.TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
     from ...errors import RecordsError
-    from ...service.context import Params
     from ...typing import Record
     from ..connections import Connection
     from .admission import Slot
@@ -46,9 +45,6 @@ LARGE: t.Final = 64 * 1024
 has begun.
 """
 
-FAREWELL: t.Final = 1
-"""The seconds that a client has to hang up once the application disconnects it."""
-
 UNREAD_PAUSE: t.Final = 0.05
 """The seconds between two looks whether a client has read its answers."""
 
@@ -57,8 +53,6 @@ NOT_TEXT: t.Final = Reason(1003, "Messages must be text.")
 NOT_JOINED: t.Final = Reason(1008, "Connect to Socket.IO in time.")
 
 JOINED_TWICE: t.Final = Reason(1008, "Connect to Socket.IO once.")
-
-LATE_READER: t.Final = Reason(1013, "Too many events are unread. Connect again.")
 
 UNCHECKED: t.Final = Reason(1013, "The login can't be checked now. Connect again.")
 
@@ -94,7 +88,7 @@ class Session(Client):
         sender: Sender,
     ) -> None:
         super().__init__(worker, environ, slot)
-        self.sender = sender
+        self.sender: Sender = sender
         """The way of packets to the client."""
         self.protocol = protocol
         """The protocol that the client speaks."""
@@ -104,22 +98,12 @@ class Session(Client):
         """The time at which something is due."""
 
     @property
-    def is_open(self) -> bool:
-        """``True`` until the session ends."""
-        return self.state not in (State.LEFT, State.ENDED)
-
-    @property
     def is_busy(self) -> bool:
         """``True`` while reading is paused because calls are pending and the client is
         draining its answers.
         """
         is_read = self._room is None or self._room.is_set()
         return not is_read and self.sender.unsent <= self._worker.max_unsent
-
-    @property
-    def unsent(self) -> int:
-        """The number of bytes of events that the client has not accepted."""
-        return self.sender.unsent_events
 
     def begin(self, welcome: Record) -> None:
         """Send the first packet.
@@ -171,8 +155,7 @@ class Session(Client):
 
     def send_event(self, event: ClientEvent) -> None:
         """Send an event. A client that leaves too much unread is disconnected."""
-        if not self.sender.offer(event.packet, self._worker.max_unsent):
-            self.end(LATE_READER)
+        self._offer(event.packet)
 
     def check(self, now: float) -> None:
         """Do what is due.
@@ -200,27 +183,15 @@ class Session(Client):
             self._end_connection()
             asyncio.get_running_loop().call_later(FAREWELL, self.end)
 
-    def log_out(self, event: ClientEvent) -> None:
-        """Tell the client that its login is over. It may log in again."""
-        self.send_event(event)
-
     def end(self, reason: Reason | None = None) -> None:
         """End the session, and drop the calls that wait. Nothing happens if it has
         ended.
 
-        :param reason: What the client is told, if anything.
+        :param reason: The reason that the client gets, if any.
         """
-        if not self.is_open:
-            return
-
-        self.state = State.ENDED
-
-        if reason is None:
-            self.sender.hang_up()
-        else:
-            self.sender.close({"type": "websocket.close", **reason._asdict()})
-
-        self._close()
+        if self.is_open:
+            self.state = State.ENDED
+            super().end(reason)
 
     def leave(self, data: object = None) -> None:
         """End the session of a client that has left. The calls that wait are made.
@@ -228,8 +199,7 @@ class Session(Client):
         """
         if self.is_open:
             self.state = State.LEFT
-            self.sender.hang_up()
-            self._close()
+            super().end()
 
     async def wait_for_room(self, *, is_large: bool = False) -> None:
         """Wait while the client has too many calls under way.
@@ -298,22 +268,11 @@ class Session(Client):
 
     # The answers.
 
-    def _offer(self, packet: Packet) -> None:
-        """Send a packet that answers no call, unless the client leaves too much unread,
-        which ends the session.
-        """
-        if self.is_open and not self.sender.offer(packet, self._worker.max_unsent):
-            self.end(LATE_READER)
-
     def _accept(self, id: str) -> None:
         # The client may have disconnected, and asked for another connection.
         if id == self.connection_id:
             self._offer(self.protocol.joined(id))
             self._worker.joined[id] = self
-
-    def _check_login(self, login: Params) -> None:
-        # A user who has too many is told once the client has its answer.
-        pass
 
     def _refuse(self, id: str, error: RecordsError) -> None:
         if isinstance(error, Unavailable):

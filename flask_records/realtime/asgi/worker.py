@@ -123,19 +123,22 @@ class Worker:
 
     def log_out(self, connection: Connection, reason: str) -> None:
         """Tell a client that its login is over."""
-        event = ClientEvent("", LOGGED_OUT, {"message": reason})
-        self.post(self._log_out, connection.id, event)
+        self.post(self._log_out, connection.id, self._own(LOGGED_OUT, reason))
 
     def disconnect(self, connections: Sequence[Connection], reason: str) -> None:
         """Disconnect connections. Their clients are told why."""
-        event = ClientEvent("", DISCONNECTED, {"message": reason})
-        self.post(self._disconnect, connections, event)
+        self.post(self._disconnect, connections, self._own(DISCONNECTED, reason))
 
     def post(self, function: Callable[..., None], *args: t.Any) -> None:
         """Run a function in the event loop, after all that were posted before."""
         # All connections end with the loop.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(function, *args)
+
+    def _own(self, name: str, reason: str) -> ClientEvent:
+        """Return an event of a connection."""
+        path = self.server.settings.stream_name
+        return ClientEvent("", name, {"message": reason}, path)
 
     # The event loop calls these methods.
 
