@@ -155,10 +155,16 @@ class EventSignal(OrderedSignal):
         connect = super().__call__(*senders)
 
         def connect_in_background(receiver: F) -> F:
+            connect(receiver)
             self.in_background.add(receiver)
-            return connect(receiver)
+            return receiver
 
         return connect_in_background if background else connect
+
+    def connect(self, receiver: F, sender: t.Any = ANY, weak: bool = False) -> F:
+        """Connect a receiver that the answer waits for, even if it did not before."""
+        self.in_background.discard(receiver)
+        return super().connect(receiver, sender, weak)
 
 
 class CallSignals:

@@ -103,9 +103,9 @@ class FastPath:
         """Return ``True`` if one statement writes what the unit of work would. All of
         this has to hold:
 
-        - The model is one table, without inheritance, versions, validators, a
-          constructor, or columns and relationships that change with others.
-        - Nobody listens to the session, the model or its attributes.
+        - The model is one table, without inheritance, versions, a constructor, or
+          columns and relationships that change with others.
+        - Nobody listens to the session, the model or its attributes, as validators do.
         - The session has no instances that would not know of the change.
         - The database returns the rows that it writes.
         - The call is about one record or new ones, and plain columns of them alone.
@@ -250,7 +250,6 @@ class FastPath:
             and mapper.persist_selectable is table
             and mapper.version_id_col is None
             and mapper.polymorphic_on is None
-            and not mapper.validators
             and "__setattr__" not in members
             and not has_constructor(self._fields)
         )
