@@ -29,6 +29,10 @@ if not SECRET_KEY:
 # FLASK_RECORDS_AUTHENTICATION__oauth__github__key and ..._secret. See docs/oauth.md.
 RECORDS_AUTHENTICATION = {"oauth": {"redirect": "/"}}
 
+# The explorer at /_records/ and the reference at /docs show what their caller may see.
+RECORDS_EXPLORER = {"enabled": True}
+RECORDS_OPENAPI = {"enabled": True, "title": "Chat"}
+
 # Browsers send the cookie that a login at a provider begins with to this site alone.
 SESSION_COOKIE_SAMESITE = "Lax"
 

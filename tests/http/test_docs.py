@@ -270,15 +270,29 @@ def test_help_desk_runs_on_servers(module, monkeypatch, server_urls, database):
         context.run(leave, module.db)
 
 
+def test_first_application_of_the_readme_answers_what_it_shows(module, monkeypatch):
+    monkeypatch.setenv("FLASK_DEBUG", "1")
+    blocks = {block.language: block for block in reversed(blocks_of(README))}
+
+    run_python(blocks["python"], module)
+    run_commands(blocks["console"], module)
+
+    client = module.app.test_client()
+    pages = [client.get(path).status_code for path in ("/_records/", "/docs")]
+    assert pages == [200, 200]
+
+
 def test_python_of_the_readme_runs(readers_module):
-    for block in blocks_of(README):
-        if block.language == "python" and block.mark != "no-run":
+    blocks = [block for block in blocks_of(README) if block.language == "python"]
+
+    for block in blocks[1:]:
+        if block.mark != "no-run":
             run_python(block, readers_module)
 
 
 def test_commands_of_the_readme_answer_what_it_shows(tmp_path):
-    commands = [block for block in blocks_of(README) if block.language == "console"]
-    variables = {}
+    blocks = [block for block in blocks_of(README) if block.language == "console"]
+    commands, variables = blocks[1:], {}
 
     with serving_the_example(tmp_path) as url:
         for block in commands:

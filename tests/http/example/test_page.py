@@ -51,10 +51,10 @@ def test_page_has_no_script_and_style_inside(example):
 
 def test_page_links_to_the_explorer_where_it_is_on(make_app, example):
     link = '<a href="/_records/">Records</a>'
-    app = make_app(FLASK_RECORDS_EXPLORER__enabled="true")
+    app = make_app(FLASK_RECORDS_EXPLORER__enabled="false")
 
-    assert link in app.test_client().get("/").text
-    assert "/_records" not in example.app.test_client().get("/").text
+    assert link in example.app.test_client().get("/").text
+    assert "/_records" not in app.test_client().get("/").text
 
 
 def test_login_at_a_provider_is_a_matter_of_settings(make_app, example):
