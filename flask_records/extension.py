@@ -32,7 +32,7 @@ from .settings import names_of, Refusals
 from .signals import CallSignals
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
     from flask import Flask, Response
     from flask_limiter import Limiter
@@ -144,10 +144,7 @@ class FlaskRecords(CallSignals):
         methods: Collection[str] = METHODS,
         events: Collection[str] | None = None,
         formatter: Formatter | None = None,
-        query_parser: QueryParser | None = None,
         body_parsers: Mapping[str, BodyParser] | None = None,
-        before_request: Collection[Callable[[], t.Any]] = (),
-        after_request: Collection[Callable[[t.Any], t.Any]] = (),
         schemas: Mapping[str, t.Any] | None = None,
         name: str | None = None,
     ) -> Service:
@@ -176,13 +173,7 @@ class FlaskRecords(CallSignals):
             By default, the ones of the six that the object has.
         :param events: The names of custom events. The object's events by default.
         :param formatter: Makes the responses of this service.
-        :param query_parser: Parses the query strings of this service.
         :param body_parsers: Parsers of the bodies of this service, by media type.
-        :param before_request: HTTP middleware before this service: functions for
-            :meth:`flask.Blueprint.before_request`. See section 4.3.10.
-        :param after_request: HTTP middleware after this service: functions for
-            :meth:`flask.Blueprint.after_request`. They find the call in
-            :data:`.current_call`.
         :param schemas: The models of pydantic that calls are checked by, by method:
             that of the data, or a mapping of ``data``, ``query`` and ``result`` to
             models. They add to the rules of a mapped class. None by default.
@@ -239,11 +230,9 @@ class FlaskRecords(CallSignals):
             added,
             errors=self.errors,
             formatter=formatter or self._formatter,
-            query_parser=query_parser or self._query_parser,
+            query_parser=self._query_parser,
             body_parsers=parsers,
             authentications=self.authentications,
-            before_request=tuple(before_request),
-            after_request=tuple(after_request),
         )
         self._register(added)
         return added
@@ -302,8 +291,9 @@ class FlaskRecords(CallSignals):
         return TestClient(app, token)
 
     def blueprint(self, service: Service) -> Blueprint:
-        """Return the blueprint of a service, for HTTP middleware of all kinds. Use it
-        before :meth:`init_app`.
+        """Return the blueprint of a service, for HTTP middleware before and after it,
+        whose functions find the call in :data:`.current_call`. Use it before
+        :meth:`init_app`. See section 4.3.10.
 
         :param service: A service of this extension.
         """

@@ -23,7 +23,7 @@ from .formatter import CALLER, empty, format_json, NO_SNIFFING, vary, weak_etag
 from .routes import rule_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
     from _typeshed.wsgi import WSGIEnvironment
     from flask import Flask, Request
@@ -67,8 +67,6 @@ class ServiceBlueprint:
 
     :param authentications: The services by which callers log in. Without any, no
         response depends on its caller.
-    :param before_request: Functions that run before the view.
-    :param after_request: Functions that run after it, last to first.
     """
 
     service: Service = field(kw_only=False)
@@ -77,8 +75,6 @@ class ServiceBlueprint:
     query_parser: QueryParser
     body_parsers: Mapping[str, BodyParser]
     authentications: Mapping[str, t.Any]
-    before_request: Collection[Callable[[], t.Any]]
-    after_request: Collection[Callable[[t.Any], t.Any]]
 
     def __post_init__(self) -> None:
         self.blueprint = self._make()
@@ -99,13 +95,8 @@ class ServiceBlueprint:
             f"{PREFIX}{self.service.path.replace('.', '%2E')}", __package__
         )
 
-        for before in self.before_request:
-            blueprint.before_request(before)
-
         # Flask runs the last function first: this one sees what others have changed.
-        for after in (self._finish, *self.after_request):
-            blueprint.after_request(after)
-
+        blueprint.after_request(self._finish)
         self.errors.register(blueprint)
         rule = rule_of(self.service.path)
 

@@ -154,13 +154,10 @@ def _add_others(records):
     for path in ("echo", "api/users/:userId/messages", "deep/nested/path"):
         records.add(path, services.Echo(), public=True)
 
-    records.add(
-        "decorated",
-        services.Echo(),
-        public=True,
-        before_request=[services.set_from_middleware],
-        after_request=[services.add_update_data],
-    )
+    decorated = records.add("decorated", services.Echo(), public=True)
+    blueprint = records.blueprint(decorated)
+    blueprint.before_request(services.set_from_middleware)
+    blueprint.after_request(services.add_update_data)
     internal = records.add("internal", services.Echo(), public=True)
     internal.before("find", "get", "remove")(services.refuse_rest)
     records.add("export", services.Export(), public=True, formatter=services.format_csv)

@@ -146,13 +146,12 @@ def test_order_of_middleware_around_a_call(app):
         return lambda response: calls.append(name) or response
 
     records = FlaskRecords()
-    things = records.add(
-        "things",
-        Things(),
-        public=True,
-        before_request=[note("first before"), note("second before")],
-        after_request=[note_response("last after"), note_response("first after")],
-    )
+    things = records.add("things", Things(), public=True)
+    blueprint = records.blueprint(things)
+    blueprint.before_request(note("first before"))
+    blueprint.before_request(note("second before"))
+    blueprint.after_request(note_response("last after"))
+    blueprint.after_request(note_response("first after"))
     things.before()(note("hook"))
     app.before_request(note("before of the app"))
     app.after_request(note_response("after of the app"))
@@ -183,7 +182,6 @@ def test_service_has_its_own_formatter_and_parsers():
         Things(),
         public=True,
         formatter=lambda context: context.result,
-        query_parser=lambda text: {"own": text},
         body_parsers={"text/csv": lambda request: {"own": request.get_data(as_text=1)}},
     )
     app = Flask("tests")
@@ -191,6 +189,6 @@ def test_service_has_its_own_formatter_and_parsers():
     client = app.test_client()
 
     assert client.get("/common").text == "all common"
-    assert client.get("/own?a").json["query"] == {"own": "a"}
+    assert client.get("/own?a").json["query"] == {"all": "a"}
     assert client.post("/own", data="x", content_type="text/csv").json == {"own": "x"}
     assert client.post("/own", data="x", content_type="text/plain").status_code == 400

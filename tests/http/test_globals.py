@@ -46,7 +46,8 @@ def test_current_call_after_the_request_has_the_result(records):
         seen.append((current_call.path, current_call.method, current_call.result))
         return response
 
-    records.add("things", Things(), public=True, after_request=[remember])
+    things = records.add("things", Things(), public=True)
+    records.blueprint(things).after_request(remember)
     app = Flask("tests")
     records.init_app(app)
 

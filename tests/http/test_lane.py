@@ -296,8 +296,8 @@ def test_toolbar_that_replaces_a_method_is_asked_each_time():
 
 def test_middleware_of_a_service_answers_first():
     app, records = Flask(__name__), FlaskRecords()
-    closed = [lambda: ("closed", 503)]
-    records.add("rooms", Rooms(), public=True, before_request=closed)
+    rooms = records.add("rooms", Rooms(), public=True)
+    records.blueprint(rooms).before_request(lambda: ("closed", 503))
     records.init_app(app)
     client = app.test_client()
 
