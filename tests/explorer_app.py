@@ -16,9 +16,12 @@ from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from flask_records import (
+    AuthenticationService,
     BadRequest,
     Converter,
     FlaskRecords,
+    FromUser,
+    hash_password,
     HookContext,
     SQLAlchemyService,
 )
@@ -129,6 +132,23 @@ class Shelf(Base):
     labels: Mapped[list[Label]] = relationship(secondary=shelf_label)
 
 
+class Member(Base):
+    __tablename__ = "member"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+    email: Mapped[str] = mapped_column(sa.String(100), unique=True)
+    password: Mapped[str] = mapped_column(sa.String(200))
+
+
+class Memo(Base):
+    __tablename__ = "memo"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    text: Mapped[str] = mapped_column(sa.String(100))
+    memberId: Mapped[int] = mapped_column(sa.ForeignKey("member.id"))
+
+
 class Words:
     """Records without a schema, whose identifiers mean something in JavaScript."""
 
@@ -224,6 +244,31 @@ def create_app() -> t.Any:
 def check_references(connection: t.Any, record: t.Any) -> None:
     """Let SQLite check foreign keys, as other databases do."""
     connection.execute("PRAGMA foreign_keys = ON")
+
+
+def create_members() -> t.Any:
+    """Return the ASGI application of members: the first sees what others see."""
+    app = Flask("members")
+    app.config["SQLALCHEMY_DATABASE_URI"] = os.environ["DATABASE_URL"]
+    app.config["SECRET_KEY"] = os.environ["SECRET_KEY"]
+    app.config["RECORDS_EXPLORER"] = {"enabled": True}
+    db = SQLAlchemy(app, model_class=Base)
+    records = FlaskRecords(allow=dict.fromkeys(["update", "patch", "remove"], True))
+    records.add("authentication", AuthenticationService())
+    members = SQLAlchemyService(Member, hidden=["password"])
+    added = records.add("users", members, public=["create"])
+    added.before("create", "update", "patch")(hash_password())
+    memos = SQLAlchemyService(Memo, paginate={"default": 10})
+    records.add("memos", memos, readable={"memberId": FromUser("id")})
+    realtime = Realtime(records)
+    records.init_app(app)
+    realtime.init_app(app)
+    Explorer(records, as_user=lambda user: user["id"] == 1).init_app(app)
+
+    with app.app_context():
+        db.create_all()
+
+    return realtime.asgi(app)
 
 
 def create_many() -> t.Any:

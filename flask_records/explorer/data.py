@@ -8,6 +8,7 @@ from urllib.parse import urljoin
 
 from flask import current_app, request, url_for
 
+from ..database.transaction import Transaction
 from ..errors import BadRequest, NotFound, RecordsError
 from ..extension import current_records
 from ..http.routes import current_routes
@@ -16,6 +17,7 @@ from ..openapi.description import describe
 from ..openapi.document import REALTIME
 from ..openapi.reference import current_title
 from ..query.bounds import current_bounds
+from ..service.context import Params
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +25,6 @@ if t.TYPE_CHECKING:
     from ..authentication.oauth_settings import OAuthSettings
     from ..authentication.service import AuthenticationService
     from ..openapi.description import ServiceDescription
-    from ..service.context import Params
     from ..typing import Record
 
 
@@ -53,11 +54,7 @@ def service_for(params: Params, path: str) -> Record:
     :param path: The path of the service.
     :raises NotFound: There is no such service for the caller.
     """
-    services = {each.path: each for each in describe(params, only_usable=True)}
-
-    if path not in services:
-        raise NotFound(f"There is no service '{path}' that you may use.")
-
+    services = _usable_with(params, path)
     service = services[path]
     readable = {n: e for n, e in services.items() if {*READS} & {*e.methods}}
     references = _references(readable)
@@ -93,6 +90,48 @@ def service_for(params: Params, path: str) -> Record:
         "maxScans": current_bounds().scans,
         "multi": [call.method for call in service.calls if call.is_many],
     }
+
+
+def found_by(params: Params, id: str, path: str, query: Record) -> t.Any:
+    """Return what another user finds, by the rules of a service. What its hooks write
+    meanwhile is undone.
+
+    :param params: The params of the caller, with a login at the authentication service
+        of the user, whom the caller has to be able to get.
+    :param id: The identifier of the user.
+    :param path: The path of a service that the caller may use, too.
+    """
+    issuer = params.authenticator
+    service = _usable_with(params, path)[path].service
+    seen = issuer.users.as_caller(params, is_counted=False).get(id)
+    user = issuer.get_user(seen[issuer.id])
+    login = {"strategy": "jwt"}
+    own = Params(provider=params.provider, authentication=login, authenticator=issuer)
+    own.authenticated, own.user, own.user_id = True, user, user[issuer.id]
+    current_app.logger.info("%s sees %s as %s.", params.user_id, path, own.user_id)
+
+    with suppress(_Undone), Transaction():
+        found = service.as_caller(own, is_counted=False).find(query)
+        raise _Undone
+
+    return found
+
+
+class _Undone(Exception):
+    """Rolls back what a call has written."""
+
+
+def _usable_with(params: Params, path: str) -> dict[str, ServiceDescription]:
+    """Return the services that a caller may use by path, which include one.
+
+    :raises NotFound: There is no such service for the caller.
+    """
+    services = {each.path: each for each in describe(params, only_usable=True)}
+
+    if path not in services:
+        raise NotFound(f"There is no service '{path}' that you may use.")
+
+    return services
 
 
 def _references(

@@ -12,11 +12,15 @@ from pathlib import Path
 from flask import current_app, make_response, render_template, request, url_for
 
 from ..authentication.access import params_of_visitor
+from ..errors import Forbidden
+from ..extension import current_records
 from ..http.developer_pages import page_blueprint, PageSettings, protect, send_json
 from ..http.formatter import dumps
+from ..http.qs import parse
 from ..http.routes import join_prefixes, placeholders_of, routes_of
 from ..openapi.reference import current_title
-from .data import entrance, service_for, services_for
+from ..query.bounds import current_bounds
+from .data import entrance, found_by, service_for, services_for
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +63,9 @@ class Explorer:
     :param url_prefix: The path of the page.
     :param allow: Returns whether a user gets data: a function of the user. It needs a
         login. By default all do, each what the services show to the user.
-    :raises TypeError: ``allow`` is not a function.
+    :param as_user: Returns ``True`` for users who may see what others find: a function
+        of the user. Nobody by default.
+    :raises TypeError: ``allow`` or ``as_user`` is not a function.
     """
 
     def __init__(
@@ -69,13 +75,17 @@ class Explorer:
         *,
         url_prefix: str = "/_records",
         allow: Callable[[t.Any], t.Any] | None = None,
+        as_user: Callable[[t.Any], t.Any] | None = None,
     ) -> None:
-        if allow is not None and not callable(allow):
-            raise TypeError(f"'allow' must be a function of the user, not {allow!r}.")
+        for name, rule in {"allow": allow, "as_user": as_user}.items():
+            if rule is not None and not callable(rule):
+                raise TypeError(
+                    f"'{name}' must be a function of the user, not {rule!r}."
+                )
 
         self._records = records
         self._url_prefix = join_prefixes(None, url_prefix)
-        self._allow = allow
+        self._allow, self._as_user = allow, as_user
 
         if app is not None:
             self.init_app(app)
@@ -103,7 +113,8 @@ class Explorer:
             raise RuntimeError(WITH_PLACEHOLDERS)
 
         settings = PageSettings.of(app.config.get(SETTING), SETTING)
-        settings = replace(settings, allow=settings.allow or self._allow)
+        allow = settings.allow or self._allow
+        settings = replace(settings, allow=allow, as_user=self._as_user)
         app.extensions[NAME] = settings
 
         if settings.is_on(app):
@@ -144,12 +155,40 @@ def _send_entrance() -> Response:
 
 
 def _send_services() -> Response:
-    return send_json(dumps(services_for(_allowed_visitor())))
+    params = _allowed_visitor()
+    services = services_for(params) | {"hasOthers": _may_see_others(params)}
+    return send_json(dumps(services))
 
 
 def _send_service() -> Response:
     path = request.args.get("path", "")
     return send_json(dumps(service_for(_allowed_visitor(), path)))
+
+
+def _send_found_by(user: str, path: str) -> Response:
+    params = _allowed_visitor()
+
+    if not _may_see_others(params):
+        raise Forbidden("You may not see what other users see.")
+
+    query = parse(request.query_string.decode("utf-8", "replace"))
+    current_bounds().check_query(query)
+    return send_json(dumps(found_by(params, user, path, query)))
+
+
+def _may_see_others(params: Params) -> bool:
+    """Return whether a caller sees what other users see. A login for some calls only,
+    or at another authentication service than the first, does not.
+    """
+    settings: PageSettings = current_app.extensions[NAME]
+    issuer = next(iter(current_records.authentications.values()), None)
+    is_own = params.authenticated and params.authenticator is issuer
+    is_whole = (params.authentication or {}).get("scopes") is None
+
+    if settings.as_user is None or params.user is None or not (is_own and is_whole):
+        return False
+
+    return settings.as_user(params.user) is True
 
 
 def _allowed_visitor() -> Params:
@@ -183,5 +222,6 @@ VIEWS: t.Final[Views] = {
     "entrance": ("/logins.json", _send_entrance),
     "services": ("/services.json", _send_services),
     "service": ("/service.json", _send_service),
+    "found_by": ("/found-by/<user>/<path:path>", _send_found_by),
 }
 """The views of the page with their paths, by the names of their endpoints."""

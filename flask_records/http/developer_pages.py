@@ -66,6 +66,9 @@ class PageSettings:
     allow: Callable[[t.Any], t.Any] | None = None
     """Returns whether a user gets data: a function of the user. It needs a login."""
 
+    as_user: Callable[[t.Any], t.Any] | None = None
+    """Returns ``True`` for users who see what others see. No setting has it."""
+
     CHECKS: t.ClassVar[Mapping[str, Check]] = {
         "enabled": FLAG.or_none(),
         "login": FLAG,

@@ -116,3 +116,4 @@ const factory = name => port =>
 
 export const explorerApp = factory('create_app')
 export const manyServices = factory('create_many')
+export const members = factory('create_members')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { Api, launch, openTab, PASSWORD } from './browser.js'
-import { Explorer } from './explorer.js'
+import { Explorer, members } from './explorer.js'
 import { start, startProvider } from './server.js'
 
 let provider
@@ -216,4 +216,31 @@ test('a user sees what nobody sees beside their own', async () => {
   await page.getByRole('region', { name: 'As nobody' }).getByText('may not be called').waitFor()
   const cells = page.getByRole('table', { name: 'The records' }).getByRole('row').nth(1).getByRole('cell')
   assert.deepEqual(await cells.allInnerTexts(), ['Engine room', 'no', 'yes', ''])
+})
+
+test('whom the application lets compares with what another user finds', async () => {
+  const own = await start({}, members)
+  const [ann, ben] = [await Api.register(own.base, 'ann'), await Api.register(own.base, 'ben')]
+  for (const [api, text] of [[ann, 'of Ann'], [ben, 'of Ben']]) await api.call('POST', 'memos', { text, memberId: api.user.id })
+  const other = await Explorer.open(browser, own.base)
+  const logInAs = async name => {
+    await other.page.evaluate(token => sessionStorage.setItem('flask-records-explorer /_records/ login', JSON.stringify({ path: 'authentication', token })), name.token)
+    await other.page.reload()
+  }
+  await other.go('compare/memos')
+  await logInAs(ann)
+  await other.page.getByLabel('As the user').fill('ben')
+  await other.page.locator('datalist option', { hasText: '' }).first().waitFor({ state: 'attached' })
+  assert.equal(await other.page.locator('datalist option').last().getAttribute('label'), 'ben (2)')
+  await other.page.getByLabel('As the user').fill('2')
+  await other.press('Compare')
+
+  await other.title('memos: as user 2, and as me')
+  const cells = await other.page.getByRole('table', { name: 'The records' }).getByRole('row').allInnerTexts()
+  assert.deepEqual(cells.slice(1).map(each => each.split('\t')), [['1', 'of Ann', 'no', 'yes', ''], ['2', 'of Ben', 'yes', 'no', '']])
+  await logInAs(ben)
+  await other.page.getByText('403').waitFor()
+  assert.equal(await other.page.getByLabel('As the user').count(), 0)
+  await other.close()
+  await own.stop()
 })

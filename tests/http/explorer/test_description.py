@@ -24,7 +24,7 @@ from .sites import (
 
 KEYS = {
     *("name", "prefix", "realtime", "logins", "user", "userPath"),
-    "services",
+    *("services", "hasOthers"),
 }
 
 SUMMARY_KEYS = {

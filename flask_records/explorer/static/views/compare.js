@@ -1,16 +1,19 @@
-// What nobody may do and see, beside what the caller may.
+// What nobody, or another user, may do and see, beside what the caller may.
 import { button, element, field, replace, table } from '../dom.js'
 import { recordLink } from '../links.js'
-import { address } from '../paths.js'
+import { request } from '../connection.js'
+import { address, encoded } from '../paths.js'
 import { isKey } from '../schema.js'
 import { nameOf } from '../values.js'
 import { parse } from '../query.js'
+import { addPicker } from './picker.js'
 
-export async function show (place, explorer, { parts: [path], query }, signal) {
+export async function show (place, explorer, { parts: [path, user], query }, signal) {
   const service = explorer.services.get(path)
-  const title = service ? `${path}: as nobody, and as me` : 'As nobody, and as me'
+  const other = user ? `user ${user}` : 'nobody'
+  const title = service ? `${path}: as ${other}, and as me` : 'As nobody, and as me'
   replace(place, element('h1', { tabindex: -1 }, title), ...loginHint(explorer))
-  if (service) await showRecords(place, explorer, service, query, signal)
+  if (service) await showRecords(place, explorer, service, { user, query, names: [`As ${other}`, 'As me'] }, signal)
   else place.append(methodsTable([...explorer.services.values()], true))
 }
 
@@ -34,23 +37,32 @@ const names = methods => methods.length
   ? element('ul', { class: 'chips' }, methods.map(([name, isPublic]) => element('li', { class: isPublic ? null : 'mine' }, name)))
   : element('span', { class: 'soft' }, 'none')
 
-async function showRecords (place, explorer, service, query, signal) {
+async function showRecords (place, explorer, service, { user, query, names }, signal) {
   const answers = element('div', { class: 'view', 'aria-live': 'polite' }, element('p', { class: 'soft' }, 'Loading …'))
-  place.append(methodsTable([service]), queryForm(explorer, service, query), answers)
+  place.append(user ? '' : methodsTable([service]), queryForm(explorer, service, user, query), answers)
   const { connection } = explorer
-  const clients = [[connection.nobody(service.path), service.publicMethods], [connection.service(service.path), service.methods]]
-  const sides = await Promise.all(clients.map(([client, methods]) => find(client, methods, query)))
+  const { path, methods, publicMethods } = service
+  const findAs = (client, methods) => methods.includes('find') ? client.find({ query: parse(query) }) : Promise.reject(new Error('find may not be called.'))
+  const sides = await Promise.all([
+    user ? findBy(connection, user, path, query) : findAs(connection.nobody(path), publicMethods),
+    findAs(connection.service(path), methods)
+  ].map(answerOf))
   if (signal.aborted) return
-  replace(answers, summaries(sides), fieldsTable(sides), ...recordsTable(service, sides))
+  replace(answers, summaries(names, sides), fieldsTable(names, sides), ...recordsTable(service, names, sides))
 }
 
-function queryForm (explorer, { path }, query) {
+function queryForm (explorer, { path }, user, query) {
   const text = element('input', { class: 'code', value: decoded(query), autocomplete: 'off', spellcheck: 'false' })
   const submit = event => {
     event.preventDefault()
-    explorer.go(address('compare', [path], text.value.replace(/^\?/, '')))
+    explorer.go(address('compare', [path, other.value].filter(Boolean), text.value.replace(/^\?/, '')))
   }
+  const { hasOthers, userPath } = explorer.description
+  const other = element('input', { autocomplete: 'off', value: user ?? '' })
+  const picked = hasOthers ? field('As the user', other, 'A key or a name. Empty: as nobody.') : null
+  picked?.append(addPicker(explorer, { relation: { path: userPath, isKey: true } }, other) ?? '')
   return element('form', { class: 'card stack', onsubmit: submit },
+    picked,
     field('Query of both', text, 'As in a URL, such as archived=false&$sort[id]=-1'),
     element('p', { class: 'row' }, button('Compare', null, { type: 'submit', class: 'main' }),
       element('a', { href: address('records', [path], query) }, 'Show as a table')))
@@ -59,11 +71,18 @@ function queryForm (explorer, { path }, query) {
 // Brackets are easier to read as they are; what else is encoded stays so.
 const decoded = query => query.replace(/%5B/gi, '[').replace(/%5D/gi, ']').replace(/%24/g, '$')
 
-// Returns the records that a client finds: `{ total, records, error }`.
-async function find (client, methods, query) {
-  if (!methods.includes('find')) return { total: null, records: [], error: new Error('find may not be called.') }
+// Returns what another user finds.
+async function findBy ({ base }, user, path, query) {
+  const response = await request(`${base}found-by/${encodeURIComponent(user)}/${encoded(path)}?${query}`)
+  const answer = await response.json()
+  if (response.ok) return answer
+  throw answer
+}
+
+// Returns the records of an answer that is under way: `{ total, records, error }`.
+async function answerOf (answer) {
   try {
-    const result = await client.find({ query: parse(query) })
+    const result = await answer
     const records = Array.isArray(result) ? result : result.data ?? []
     return { total: result.total ?? records.length, records }
   } catch (error) {
@@ -71,9 +90,9 @@ async function find (client, methods, query) {
   }
 }
 
-function summaries (sides) {
-  const parts = sides.map(({ total, records, error }, index) => element('section', { class: 'card stack', 'aria-label': SIDES[index] },
-    element('h2', {}, SIDES[index]),
+function summaries (names, sides) {
+  const parts = sides.map(({ total, records, error }, index) => element('section', { class: 'card stack', 'aria-label': names[index] },
+    element('h2', {}, names[index]),
     error
       ? element('p', {}, error.code ? [element('strong', {}, `${error.code} ${error.name}`), ' '] : null, error.message)
       : element('p', {}, element('strong', { class: 'count' }, total.toLocaleString()), total === 1 ? ' record' : ' records',
@@ -81,16 +100,14 @@ function summaries (sides) {
   return element('div', { class: 'sides' }, parts)
 }
 
-const SIDES = ['As nobody', 'As me']
-
-function fieldsTable (sides) {
+function fieldsTable (names, sides) {
   const seen = sides.map(({ records }) => new Set(records.flatMap(Object.keys)))
   const all = [...new Set(seen.flatMap(each => [...each]))]
   if (all.length === 0) return null
-  return table('The fields that each sees', ['Field', ...SIDES], all.map(name => [name, ...seen.map(each => mark(each.has(name)))]))
+  return table('The fields that each sees', ['Field', ...names], all.map(name => [name, ...seen.map(each => mark(each.has(name)))]))
 }
 
-function recordsTable (service, sides) {
+function recordsTable (service, names, sides) {
   const { id } = service
   const seen = sides.map(({ records }) => new Map(records.filter(record => isKey(record[id])).map(record => [record[id], record])))
   const all = [...new Set([...seen[1].keys(), ...seen[0].keys()])]
@@ -101,7 +118,7 @@ function recordsTable (service, sides) {
     const [other, own] = seen.map(each => each.get(key))
     return [recordLink(service, key), nameOf(own ?? other), mark(other), mark(own), differences(other, own).join(', ')]
   })
-  return [note, table('The records that each sees', ['Record', 'Name', ...SIDES, 'Other values'], rows)]
+  return [note, table('The records that each sees', ['Record', 'Name', ...names, 'Other values'], rows)]
 }
 
 // The names of the fields that both see, with other values.
