@@ -1,58 +1,113 @@
 """Record services for Flask, over HTTP, in the manner of FeathersJS."""
 
-from .adapter import SQLAlchemyService as SQLAlchemyService
-from .authentication import accept_me as accept_me
-from .authentication import ApiKeyMixin as ApiKeyMixin
-from .authentication import ApiKeys as ApiKeys
-from .authentication import AuthenticationService as AuthenticationService
-from .authentication import hash_password as hash_password
-from .authentication import OAuthStrategy as OAuthStrategy
-from .authentication import requires as requires
-from .authentication import set_user_field as set_user_field
-from .authentication import Strategy as Strategy
-from .authentication import TableTokens as TableTokens
-from .authentication import TokenMixin as TokenMixin
-from .database.transaction import Transaction as Transaction
-from .errors import BadGateway as BadGateway
-from .errors import BadRequest as BadRequest
-from .errors import Conflict as Conflict
-from .errors import Forbidden as Forbidden
-from .errors import GeneralError as GeneralError
-from .errors import Gone as Gone
-from .errors import LengthRequired as LengthRequired
-from .errors import MethodNotAllowed as MethodNotAllowed
-from .errors import NotAcceptable as NotAcceptable
-from .errors import NotAuthenticated as NotAuthenticated
-from .errors import NotFound as NotFound
-from .errors import NotImplementedError_ as NotImplementedError_
-from .errors import PaymentError as PaymentError
-from .errors import RecordsError as RecordsError
-from .errors import Timeout as Timeout
-from .errors import TooManyRequests as TooManyRequests
-from .errors import Unavailable as Unavailable
-from .errors import Unprocessable as Unprocessable
-from .extension import current_records as current_records
-from .extension import FlaskRecords as FlaskRecords
-from .http.body import BODY_PARSERS as BODY_PARSERS
-from .http.body import MultipartParser as MultipartParser
-from .http.body import parse_form as parse_form
-from .http.body import parse_json as parse_json
-from .http.body import StreamParser as StreamParser
-from .http.formatter import format_json as format_json
-from .http.formatter import format_pieces as format_pieces
+from .adapter import SQLAlchemyService
+from .authentication import (
+    accept_me,
+    ApiKeyMixin,
+    ApiKeys,
+    AuthenticationService,
+    hash_password,
+    OAuthStrategy,
+    requires,
+    set_user_field,
+    Strategy,
+    TableTokens,
+    TokenMixin,
+)
+from .database.transaction import Transaction
+from .errors import (
+    BadGateway,
+    BadRequest,
+    Conflict,
+    Forbidden,
+    GeneralError,
+    Gone,
+    LengthRequired,
+    MethodNotAllowed,
+    NotAcceptable,
+    NotAuthenticated,
+    NotFound,
+    NotImplementedError_,
+    PaymentError,
+    RecordsError,
+    Timeout,
+    TooManyRequests,
+    Unavailable,
+    Unprocessable,
+)
+from .extension import current_records, FlaskRecords
+from .http.body import (
+    BODY_PARSERS,
+    MultipartParser,
+    parse_form,
+    parse_json,
+    StreamParser,
+)
+from .http.formatter import format_json, format_pieces
 from .http.qs import parse as parse_query
-from .pagination import Page as Page
-from .problems import Problem as Problem
-from .query import Change as Change
-from .query import Converter as Converter
-from .query import FromRecord as FromRecord
-from .query import FromUser as FromUser
-from .query import Operator as Operator
-from .query import readers as readers
-from .readiness import ready as ready
-from .service import Service as Service
-from .service.context import HookContext as HookContext
-from .service.context import NO_RESULT as NO_RESULT
-from .service.context import Params as Params
-from .service.context import restrict as restrict
-from .service.globals import current_call as current_call
+from .pagination import Page
+from .problems import Problem
+from .query import Change, Converter, FromRecord, FromUser, Operator, readers
+from .readiness import ready
+from .service import Service
+from .service.context import HookContext, NO_RESULT, Params, restrict
+from .service.globals import current_call
+
+__all__ = [
+    "accept_me",
+    "ApiKeyMixin",
+    "ApiKeys",
+    "AuthenticationService",
+    "BadGateway",
+    "BadRequest",
+    "BODY_PARSERS",
+    "Change",
+    "Conflict",
+    "Converter",
+    "current_call",
+    "current_records",
+    "FlaskRecords",
+    "Forbidden",
+    "format_json",
+    "format_pieces",
+    "FromRecord",
+    "FromUser",
+    "GeneralError",
+    "Gone",
+    "hash_password",
+    "HookContext",
+    "LengthRequired",
+    "MethodNotAllowed",
+    "MultipartParser",
+    "NO_RESULT",
+    "NotAcceptable",
+    "NotAuthenticated",
+    "NotFound",
+    "NotImplementedError_",
+    "OAuthStrategy",
+    "Operator",
+    "Page",
+    "Params",
+    "parse_form",
+    "parse_json",
+    "parse_query",
+    "PaymentError",
+    "Problem",
+    "readers",
+    "ready",
+    "RecordsError",
+    "requires",
+    "restrict",
+    "Service",
+    "set_user_field",
+    "SQLAlchemyService",
+    "Strategy",
+    "StreamParser",
+    "TableTokens",
+    "Timeout",
+    "TokenMixin",
+    "TooManyRequests",
+    "Transaction",
+    "Unavailable",
+    "Unprocessable",
+]

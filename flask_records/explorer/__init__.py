@@ -1,3 +1,5 @@
 """A page on which developers see, query and change the records of an application."""
 
-from .page import Explorer as Explorer
+from .page import Explorer
+
+__all__ = ["Explorer"]

@@ -1,5 +1,6 @@
 """Calls and events over Socket.IO."""
 
-from .connections import Channel as Channel
-from .connections import Connection as Connection
-from .extension import Realtime as Realtime
+from .connections import Channel, Connection
+from .extension import Realtime
+
+__all__ = ["Channel", "Connection", "Realtime"]
