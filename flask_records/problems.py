@@ -51,6 +51,7 @@ class Problem(str):
 
 
 REQUIRED: t.Final = Problem("is required", "required")
+NOT_NULL: t.Final = Problem("can't be null", "required")
 READ_ONLY: t.Final = Problem("is read-only", "read_only")
 UNKNOWN_FIELD: t.Final = Problem("is not a field", "unknown_field")
 UNKNOWN_RELATIONSHIP: t.Final = Problem(

@@ -19,6 +19,7 @@ from ..problems import (
     CHANGED,
     NO_LIST,
     NO_RECORD,
+    NOT_NULL,
     Problem,
     READ_ONLY,
     REQUIRED,
@@ -253,7 +254,7 @@ class Bodies:
                 del read.values[field.name]
 
                 if not (is_new and field.has_default):
-                    read.problems[field.name] = REQUIRED
+                    read.problems[field.name] = NOT_NULL
 
     def _refused(self, call: ResolvedCall, *, is_new: bool) -> frozenset[str]:
         """Return the names that a body may not have values for."""

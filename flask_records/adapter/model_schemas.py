@@ -149,7 +149,7 @@ class ModelSchemas:
         named = [field for name, field in fields.writable.items() if name in written]
         properties: dict[str, Schema] = {
             field.name: {
-                **self._sent(field),
+                **self._sent(field, method),
                 **_described(field),
                 **({} if field.name in scope.names else {"writeOnly": True}),
             }
@@ -313,14 +313,16 @@ class ModelSchemas:
         may_be_null = may_be_null and field not in self._fields.identifying
         return nullable(schema) if may_be_null else schema
 
-    def _sent(self, field: Field) -> Schema:
+    def _sent(self, field: Field, method: str) -> Schema:
         """Return the schema of a field in a body."""
         schema = field.conversion.schema
 
         if schema.get("format") == "decimal":
             schema = {"anyOf": [schema, {"type": "number"}]}
 
-        may_be_null = field.is_nullable or field.has_default
+        # A new record has the default in place of null.
+        has_default = method == "create" and field.has_default
+        may_be_null = field.is_nullable or has_default
         return nullable(schema) if may_be_null else schema
 
 

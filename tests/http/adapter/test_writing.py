@@ -168,7 +168,23 @@ def test_null_is_not_patched_where_a_field_can_not_be_null(client):
     response = client.patch("/accounts/1", json=dict.fromkeys(fields))
 
     assert response.status_code == 400
-    assert response.json["errors"] == dict.fromkeys(fields, "is required")
+    assert response.json["errors"] == dict.fromkeys(fields, "can't be null")
+
+
+def test_schemas_allow_null_where_a_method_takes_it(inside):
+    schemas = inside.capabilities.schemas_for(None)
+
+    nullable = {
+        method: [
+            name
+            for name, schema in getattr(schemas, method)["properties"].items()
+            if "null" in schema["type"]
+        ]
+        for method in ("create", "update", "patch")
+    }
+
+    assert nullable["update"] == nullable["patch"] == ["note", "hint"]
+    assert {*nullable["create"]} == {*CHANGED, "hint", "id"}
 
 
 def test_update_keeps_only_what_a_client_can_not_write(client, inside):
@@ -202,7 +218,7 @@ def test_all_problems_are_told_together(client, verb, path):
     response = client.open(f"/accounts{path}", method=verb, json=body)
 
     errors = {
-        "name": "is required",
+        "name": "can't be null",
         "nope": "is not a field",
         "note": "has more than 10 characters",
         "role": "is read-only",
