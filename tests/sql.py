@@ -15,7 +15,7 @@ from sqlalchemy.dialects import mysql, postgresql, registry, sqlite
 from sqlalchemy.dialects.mysql.mariadb import MariaDBDialect
 
 from flask_records import Params, SQLAlchemyService, Transaction
-from flask_records.database.drivers import DRIVERS
+from flask_records.database.connections import DRIVERS
 
 DIALECTS = {
     "mariadb": MariaDBDialect(),

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from flask import current_app, has_app_context
 
+from ..database.connections import check_driver
 from ..database.database import Database
-from ..database.drivers import check_driver
 from ..errors import BadRequest
 from ..query import FieldOptions, Fields, Scope
 from ..query.field import values_of
@@ -35,7 +35,7 @@ if t.TYPE_CHECKING:
     from sqlalchemy import orm
 
     from ..database.database import Reading, Writing
-    from ..database.sessions import SessionSource
+    from ..database.joined_session import SessionSource
     from ..query import Field, FieldRules, Syntax
     from ..query.paths import Relationship
     from ..query.where import ResolvedQuery

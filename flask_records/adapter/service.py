@@ -9,8 +9,8 @@ from functools import cached_property, partial
 
 import sqlalchemy as sa
 
-from ..database.drivers import check_driver
-from ..database.sessions import add_session, session_of_app
+from ..database.connections import check_driver
+from ..database.joined_session import add_session, session_of_app
 from ..database.transaction import Transaction
 from ..errors import MethodNotAllowed
 from ..names import METHODS
@@ -49,7 +49,7 @@ if t.TYPE_CHECKING:
 
     from ..database.database import Writing
     from ..database.driver_cursor import Rows
-    from ..database.sessions import SessionSource
+    from ..database.joined_session import SessionSource
     from ..query import Operator, Scope
     from ..query.conversions import Converters, Schema
     from ..service.capabilities import BodyCheck

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
 from ..adapter import SQLAlchemyService
-from ..database.sessions import session_of_app
+from ..database.joined_session import session_of_app
 from ..errors import BadRequest, Forbidden, MethodNotAllowed, NotAuthenticated
 from ..problems import NO_SCOPES
 from ..service import Service
@@ -26,7 +26,7 @@ from .tokens import MAX_TIME
 if t.TYPE_CHECKING:
     from werkzeug.datastructures import Headers
 
-    from ..database.sessions import SessionSource
+    from ..database.joined_session import SessionSource
     from ..typing import Record
     from .service import AuthenticationService
 

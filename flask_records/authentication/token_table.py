@@ -13,7 +13,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from ..adapter import SQLAlchemyService
 from ..database.database import CheckedValue, Database
-from ..database.sessions import session_of_app
+from ..database.joined_session import session_of_app
 from ..database.transaction import Transaction
 from ..query.plans import Plan
 from ..service import Service
@@ -25,7 +25,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..database.driver_cursor import Rows
-    from ..database.sessions import SessionSource
+    from ..database.joined_session import SessionSource
     from ..typing import Record
 
 MARK: t.Final = "mark"

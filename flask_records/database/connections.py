@@ -1,4 +1,4 @@
-"""Connections, prepared to read or to write."""
+"""Connections of known drivers, prepared to read or to write."""
 
 from __future__ import annotations
 
@@ -8,11 +8,30 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import sqlalchemy as sa
 
+from ..settings import names_of
 from .database_errors import AWAY, BIND_ERRORS, FAILED, translated
 from .transaction import Transaction
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
+
+SETTING: t.Final = "RECORDS_DRIVERS"
+
+MYSQL: t.Final = ("pymysql", "mysqldb")
+
+DRIVERS: t.Final[Mapping[str, Collection[str]]] = {
+    "sqlite": ("pysqlite",),
+    "postgresql": ("psycopg", "psycopg2"),
+    "mysql": MYSQL,
+    "mariadb": MYSQL,
+}
+"""The drivers by the names of dialects."""
+
+UNKNOWN_DRIVER: t.Final = """\
+Flask-Records does not know the driver '{name}': a write may fail, or be answered with \
+the status of another error. Use {known}. If you have tried what you need, say so: \
+{setting} = ['{name}'].\
+"""
 
 BUSY_TIMEOUT: t.Final = 20_000
 """The milliseconds that a write waits on SQLite until others have written."""
@@ -52,6 +71,23 @@ _begun: WeakSet[sa.RootTransaction] = WeakSet()
 
 _writes: WeakKeyDictionary[sa.engine.Transaction, int] = WeakKeyDictionary()
 """The number of statements that have written in a transaction of a connection."""
+
+
+def check_driver(dialect: sa.Dialect, config: Mapping[str, t.Any]) -> None:
+    """Refuse a driver that is not known, unless the application names it.
+
+    :param config: The configuration of the application.
+    :raises RuntimeError: The driver is not known.
+    """
+    name, drivers = f"{dialect.name}+{dialect.driver}", DRIVERS.get(dialect.name, ())
+
+    if dialect.driver in drivers or name in names_of(SETTING, config.get(SETTING, ())):
+        return
+
+    known = [f"{each}+{driver}" for each in DRIVERS for driver in DRIVERS[each]]
+    own = [each for each in known if each.startswith(f"{dialect.name}+")] or known
+    text = UNKNOWN_DRIVER.format(name=name, known=" or ".join(own), setting=SETTING)
+    raise RuntimeError(text)
 
 
 def count_writes() -> None:

@@ -15,8 +15,7 @@ from ..query.plans import Plan
 from .connections import JoinedConnection, listens, without_transaction
 from .database_errors import READ_ONLY, translated
 from .driver_cursor import connect, executed, rows_of, run, statement_of
-from .joined_session import LIBRARIES
-from .sessions import join
+from .joined_session import join, LIBRARIES
 from .transaction import Transaction
 
 if t.TYPE_CHECKING:
@@ -25,8 +24,7 @@ if t.TYPE_CHECKING:
     from ..query import Scope
     from ..typing import Record
     from .driver_cursor import Rows
-    from .joined_session import Bind, JoinedSession
-    from .sessions import SessionSource
+    from .joined_session import Bind, JoinedSession, SessionSource
 
     Mapper: t.TypeAlias = orm.Mapper[t.Any]
 

@@ -1,20 +1,24 @@
-"""A session of the application that commits with a transaction of calls."""
+"""Sessions of the application that commit with the transactions of calls."""
 
 from __future__ import annotations
 
 import logging
 import typing as t
+from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
+from flask import current_app, has_app_context
 from sqlalchemy import orm
 
 from .connections import begin_writing, check_transaction, writes_in
 from .database_errors import FAILED, translated
-from .transaction import Transaction
+from .transaction import on_begin, Transaction
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+    from flask import Flask
 
     Bind: t.TypeAlias = dict[str, t.Any]
     """The arguments by which a session finds the engine of a statement."""
@@ -23,6 +27,16 @@ if t.TYPE_CHECKING:
     """A savepoint, which the application may have ended. ``None`` for the point before
     the beginning of the session's transaction.
     """
+
+SessionSource: t.TypeAlias = Callable[[], orm.Session] | orm.sessionmaker[orm.Session]
+
+EXTENSION: t.Final = "records_sessions"
+"""The key of the sessions that services of an application have been given."""
+
+NO_EXTENSION = """\
+This app has neither Flask-SQLAlchemy nor Flask-SQLAlchemy-Lite. Give the service a \
+'session': a sessionmaker, a scoped_session, or a function that returns a session.\
+"""
 
 LIBRARIES: t.Final = ("sqlalchemy.orm.session", "flask_sqlalchemy.session")
 """The modules whose sessions know their engine without any state of a request."""
@@ -375,3 +389,70 @@ def _open_transactions(session: orm.Session) -> Iterator[orm.SessionTransaction]
     while transaction is not None:
         yield transaction
         transaction = transaction.parent
+
+
+def add_session(app: Flask, source: t.Any) -> None:
+    """Add the session of a service, if it can join without being made.
+
+    :param app: The application.
+    :param source: The source of the service's sessions.
+    """
+    if isinstance(source, orm.scoped_session):
+        app.extensions.setdefault(EXTENSION, {})[source] = None
+
+
+def session_of_app() -> orm.Session:
+    """Return the session that Flask-SQLAlchemy or Flask-SQLAlchemy-Lite has for the
+    current application, which may be a ``scoped_session``.
+
+    :raises RuntimeError: The application has neither.
+    """
+    extension = current_app.extensions.get("sqlalchemy")
+
+    if extension is None:
+        raise RuntimeError(NO_EXTENSION)
+
+    session: orm.Session = extension.session
+    return session
+
+
+def join(source: t.Any) -> JoinedSession:
+    """Return a session that has joined the transaction in progress. It joins now, if it
+    has not.
+
+    :param source: A session, a ``scoped_session``, which makes it when somebody uses
+        it, a ``sessionmaker``, whose session is used for the transaction alone, or a
+        function that returns a session of the application.
+    """
+    transaction = Transaction.current()
+
+    if source is session_of_app:
+        source = session_of_app()
+
+    if not isinstance(source, (orm.scoped_session, orm.sessionmaker)):
+        source = source if isinstance(source, orm.Session) else source()
+
+        # The session may have joined through its scoped_session.
+        for joined in transaction.sessions:
+            if joined.is_of(source):
+                return joined
+
+    return transaction.join(source, lambda: JoinedSession(source))
+
+
+def _join_sessions(transaction: Transaction) -> None:
+    if not has_app_context():
+        return
+
+    extensions = current_app.extensions
+    session = getattr(extensions.get("sqlalchemy"), "session", None)
+
+    # Another extension may have this name.
+    if isinstance(session, (orm.scoped_session, orm.Session)):
+        join(session)
+
+    for source in extensions.get(EXTENSION, ()):
+        join(source)
+
+
+on_begin(_join_sessions)
