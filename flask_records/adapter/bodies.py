@@ -26,7 +26,8 @@ from ..problems import (
     UNKNOWN_FIELD,
 )
 from ..query.bounds import MAX_ERRORS, refuse, shortened
-from ..query.conversions import cast, cast_and_check, is_same, NULL_TEXTS
+from ..query.casts import cast, cast_and_check
+from ..query.conversions import is_same, NULL_TEXTS
 from ..query.plans import Selection
 from .resolved_call import identifier, not_found
 

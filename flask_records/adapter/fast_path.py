@@ -280,9 +280,12 @@ class FastPath:
         )
 
     def _is_enough_for_call(self, write: Write) -> bool:
-        call, query = write.call, write.call.query
-        compared = [comparison.field for comparison in query.comparisons]
-        compared += origins_of(query.terms)
+        call, query, compared = write.call, write.call.query, list[t.Any]()
+
+        if query.terms:
+            compared = [comparison.field for comparison in query.comparisons]
+            compared += origins_of(query.terms)
+
         return (
             (write.id is not None or write.method == "create")
             and not (query.populate or call.selection.conditions or call.guards)

@@ -143,7 +143,7 @@ def begin_writing(connection: sa.Connection) -> None:
     """Take SQLite's write lock, unless the connection has begun a transaction. From now
     on, an error by which the database ends the transaction ends the connection, too.
 
-    :raises Unavailable: Other connections write for too long.
+    :raises sqlalchemy.exc.DBAPIError: Other connections write for too long.
     """
     is_sqlite = connection.dialect.name == "sqlite"
     transaction = t.cast("t.Any", connection.get_transaction())
@@ -155,8 +155,7 @@ def begin_writing(connection: sa.Connection) -> None:
         connection.info[PREPARED] = not is_sqlite or _prepare_sqlite(connection)
 
     if is_sqlite and not _is_in_transaction(connection):
-        with translated():
-            _take_lock(connection)
+        _take_lock(connection)
 
     _begun.add(transaction)
 
@@ -181,12 +180,12 @@ class JoinedConnection:
             self.connection = engine.connect()
             """The connection, in a transaction."""
 
-        try:
-            self.connection.begin()
-            begin_writing(self.connection)
-        except BaseException:
-            self.connection.close()
-            raise
+            try:
+                self.connection.begin()
+                begin_writing(self.connection)
+            except BaseException:
+                self.connection.close()
+                raise
 
     def is_of(self, session: t.Any) -> bool:
         """Return ``True`` if a session is this one: none is."""
@@ -291,7 +290,8 @@ def _count(cursor: t.Any, statement: str, *args: t.Any) -> None:
     connection = context.root_connection
 
     if statement.startswith("SAVEPOINT") and Transaction.current_or_none():
-        begin_writing(connection)
+        with translated():
+            begin_writing(connection)
 
     if (
         context.isinsert

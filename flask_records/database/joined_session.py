@@ -136,8 +136,12 @@ class JoinedSession:
 
         :param bind: The arguments by which it finds the engine.
         """
-        connection = self.connection(bind)
-        begin_writing(connection)
+        self._check_written()
+
+        with translated():
+            connection = self.session.connection(bind_arguments=bind)
+            begin_writing(connection)
+
         self._written = self.session.get_transaction()
         Transaction.current().protect(self._source)
         return connection

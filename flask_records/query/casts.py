@@ -39,6 +39,9 @@ DAY = dt.timedelta(days=1)
 FIRST = dt.datetime.min.replace(tzinfo=dt.UTC) + DAY
 LAST = dt.datetime.max.replace(tzinfo=dt.UTC) - DAY
 
+if t.TYPE_CHECKING:
+    from .conversions import Cast, Conversion
+
 T = t.TypeVar("T")
 
 
@@ -324,3 +327,35 @@ def _parsed(
         return parse(value)
     except (ValueError, OverflowError, TypeError, AttributeError):
         raise ValueError(otherwise) from None
+
+
+def cast(conversion: Conversion, value: t.Any) -> t.Any:
+    """Cast a value of a body, or an identifier, to the type of a column.
+
+    :param value: Text, a JSON value, or a value that has the type already.
+    :raises ValueError: The value does not fit, with a phrase that says why.
+    """
+    # A column of JSON may hold the texts that stand for null.
+    if isinstance(value, str) and not conversion.reads_json:
+        value = None if value in conversion.null_texts else value
+
+    return None if value is None else conversion.cast(value)
+
+
+def cast_and_check(conversion: Conversion) -> Cast:
+    """Return a function that casts values of bodies, and refuses what does not fit."""
+    cast_value, check = conversion.cast, conversion.check
+    null_texts = () if conversion.reads_json else conversion.null_texts
+
+    def cast_stored(value: t.Any) -> t.Any:
+        if value is None or (isinstance(value, str) and value in null_texts):
+            return None
+
+        value = cast_value(value)
+
+        if check is not None and value is not None:
+            check(value)
+
+        return value
+
+    return cast_stored

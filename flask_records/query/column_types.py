@@ -16,7 +16,6 @@ from sqlalchemy.types import NullType, TypeDecorator, TypeEngine
 from .. import problems
 from . import casts
 from .conversions import (
-    cast_and_check,
     Check,
     Conversion,
     NULL_TEXTS,
@@ -246,7 +245,7 @@ def _arrays(type_: t.Any, dialect: sa.Dialect | None) -> Conversion | None:
     if item is None or isinstance(type_.item_type, NullType):
         return None
 
-    cast_item = cast_and_check(item)
+    cast_item = casts.cast_and_check(item)
 
     def cast_array(value: t.Any, dimensions: int = type_.dimensions or 1) -> t.Any:
         if not isinstance(value, list):

@@ -125,38 +125,6 @@ def python_type(type_: t.Any) -> type[t.Any] | None:
     return class_ if isinstance(class_, type) else None
 
 
-def cast(conversion: Conversion, value: t.Any) -> t.Any:
-    """Cast a value of a body, or an identifier, to the type of a column.
-
-    :param value: Text, a JSON value, or a value that has the type already.
-    :raises ValueError: The value does not fit, with a phrase that says why.
-    """
-    # A column of JSON may hold the texts that stand for null.
-    if isinstance(value, str) and not conversion.reads_json:
-        value = None if value in conversion.null_texts else value
-
-    return None if value is None else conversion.cast(value)
-
-
-def cast_and_check(conversion: Conversion) -> Cast:
-    """Return a function that casts values of bodies, and refuses what does not fit."""
-    cast_value, check = conversion.cast, conversion.check
-    null_texts = () if conversion.reads_json else conversion.null_texts
-
-    def cast_stored(value: t.Any) -> t.Any:
-        if value is None or (isinstance(value, str) and value in null_texts):
-            return None
-
-        value = cast_value(value)
-
-        if check is not None and value is not None:
-            check(value)
-
-        return value
-
-    return cast_stored
-
-
 def is_same(sent: t.Any, stored: t.Any) -> bool:
     """Return ``True`` for values that are the same once a client has read and sent
     them: JavaScript cuts times to milliseconds, and numbers to 53 bits.

@@ -22,12 +22,10 @@ from ..errors import BadRequest
 from ..problems import Problem
 from ..settings import Refusals
 from .bounds import shortened
-from .casts import moment_text, of_json_text
+from .casts import cast, cast_and_check, moment_text, of_json_text
 from .column_types import conversion_of
 from .conversions import (
     Cast,
-    cast,
-    cast_and_check,
     Conversion,
     converted,
     converter_for,
