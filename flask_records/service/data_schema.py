@@ -176,13 +176,14 @@ class DataSchema:
     def json_schema(
         self, part: t.Literal["body", "patch", "query", "result"]
     ) -> Record:
-        """Return the JSON Schema of a part of a call, without references. Bodies have
-        no defaults, which tools would take for values that are always sent.
+        """Return the JSON Schema of a part of a call, without references. A result has
+        all fields. There are no defaults, which tools take for values that are always
+        sent, and write into code that doesn't compile.
         """
         model = self._part if part == "patch" else self._model
         made = model.model_json_schema(
             mode="serialization" if part == "result" else "validation",
-            schema_generator=BodySchema if part in ("body", "patch") else WireSchema,
+            schema_generator=WireSchema,
         )
         schema: Record = _inlined(made, made.get("$defs", {}), ())
         return schema
@@ -196,12 +197,17 @@ class WireSchema(GenerateJsonSchema):
         return {}
 
 
-class BodySchema(WireSchema):
-    """Makes the JSON Schemas of what clients send."""
-
     def default_schema(self, schema: t.Any) -> t.Any:
         """Return the schema of a value without its default."""
         return self.generate_inner(schema["schema"])
+
+    def field_is_required(self, field: t.Any, total: bool) -> bool:
+        """Return ``True`` for a field that is always there."""
+        may_lack = field["type"] == "typed-dict-field" or field.get(
+            "serialization_exclude_if"
+        )
+        is_filled = self.mode == "serialization" and not may_lack
+        return is_filled or super().field_is_required(field, total)
 
 
 def _names_of(model: type[BaseModel]) -> Iterator[tuple[str, str]]:

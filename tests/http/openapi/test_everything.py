@@ -154,7 +154,15 @@ def test_null_in_results_is_null(made, operations):
 
     answer = operations["moveForecasts"]["responses"]["200"]
     moved = answer["content"]["application/json"]["schema"]["anyOf"][0]
-    assert moved["properties"]["place"]["default"] is None
+    assert moved["properties"]["place"]["anyOf"][1] == {"type": "null"}
+
+
+def test_result_of_a_class_has_all_fields_and_no_defaults(made):
+    schema = made["components"]["schemas"]["Summaries"]
+
+    assert schema["required"] == ["first", "number", "by_level", "best"]
+    # Go and Java would not compile with the default of a date.
+    assert "default" not in json.dumps(schema)
 
 
 def test_bodies_with_files_are_forms(made, operations):
