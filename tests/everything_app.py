@@ -70,6 +70,7 @@ class Room(Base):
 
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
     name: Mapped[str] = mapped_column(sa.String(100), unique=True)
+    limit: Mapped[int | None]
     address: Mapped[dict | None] = mapped_column(sa.JSON)
     logo: Mapped[bytes | None]
 

@@ -291,15 +291,16 @@ def _has_files(data: Schema | None) -> bool:
 
 def _parameters(query: Schema) -> list[dict[str, t.Any]]:
     """Return the parameters of a query. A path that differs from a field in punctuation
-    only, such as ``room.id`` from ``roomId``, would have its name in generated code.
+    only, such as ``room.id`` from ``roomId``, would have its name in generated code,
+    and so would a field ``limit`` have the name of ``$limit``.
     """
-    required = query.get("required", ())
+    required, parts = query.get("required", ()), query.get("properties", {})
     made: dict[str, dict[str, t.Any]] = {}
 
-    for part in query.get("properties", {}).items():
+    for part in parts.items():
         for name, schema in _flat(*part):
             # A parameter without an operator says the same, and a URL has no null.
-            if name.endswith(EQUAL) or schema == NULL:
+            if name.endswith(EQUAL) or schema == NULL or f"${name}" in parts:
                 continue
 
             needed = {"required": True} if name in required else {}
