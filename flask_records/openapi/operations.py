@@ -49,7 +49,14 @@ PAGE: t.Final = "Page"
 
 GROUPS: t.Final = "Groups"
 
-ENDS: t.Final = ("", PAGE, GROUPS, *[method.title() for method in BODIES])
+LIST: t.Final = "List"
+
+CREATE: t.Final = "create"
+
+ENDS: t.Final = (
+    *("", PAGE, GROUPS, LIST, f"Create{LIST}"),
+    *[method.title() for method in BODIES],
+)
 """The ends of the names of the schemas of a service."""
 
 SUMMARIES: t.Final = {
@@ -113,6 +120,14 @@ class Operations:
 
             if method in self._service.methods and body != OBJECT:
                 yield from self._body_schemas(f"{name}{method.title()}", body)
+
+        # Java has no class of a list without a name.
+        if CREATE in schemas.multi and CREATE in self._service.methods:
+            yield f"{name}{LIST}", list_of(self._record)
+
+            if schemas.create != OBJECT:
+                body = reference("schemas", f"{name}Create")
+                yield f"{name}Create{LIST}", list_of(body)
 
         if schemas.groups is not None:
             yield f"{name}{GROUPS}", schemas.groups
@@ -205,15 +220,14 @@ class Operations:
         """
         first = calls[0]
         name = f"{first.method}{'Many' * first.is_many}"
-        is_conditional = first.method in METHODS and first.method != "create"
+        is_conditional = first.method in METHODS and first.method != CREATE
         condition = IF_NONE_MATCH if first.method in READS else IF_MATCH
         custom = [call for call in calls if call.is_custom]
         plain = [call for call in calls if not call.is_custom]
         responses: dict[str, t.Any] = {}
 
         for group in filter(None, (plain, custom)):
-            results = [{} if each.result is None else each.result for each in group]
-            result = _any_of([self._shown(each) for each in results])
+            result = _any_of([self._result(each) for each in group])
             method, is_streamed = group[0].method, group[0].is_streamed
             responses |= streamed(method) if is_streamed else successes(method, result)
 
@@ -265,8 +279,19 @@ class Operations:
         if call.is_custom or call.data in (OBJECT, list_of(OBJECT)):
             return (call.is_custom and call.data) or {}
 
-        schema = reference("schemas", f"{self._name}{call.method.title()}")
-        return list_of(schema) if call.is_many and call.method == "create" else schema
+        end = LIST if _creates_many(call) else ""
+        return reference("schemas", f"{self._name}{call.method.title()}{end}")
+
+    def _result(self, call: CallDescription) -> Schema:
+        """Return the schema of the result of a call."""
+        if _creates_many(call):
+            return reference("schemas", f"{self._name}{LIST}")
+
+        return {} if call.result is None else t.cast("Schema", self._shown(call.result))
+
+
+def _creates_many(call: CallDescription) -> bool:
+    return call.is_many and call.method == CREATE
 
 
 def _header(names: Sequence[str]) -> dict[str, t.Any]:
@@ -277,7 +302,7 @@ def _header(names: Sequence[str]) -> dict[str, t.Any]:
     return {
         "name": "X-Service-Method",
         "in": "header",
-        "required": "create" not in names,
+        "required": CREATE not in names,
         "description": "The method to call.",
         "schema": {"type": "string", "enum": names},
     }

@@ -128,7 +128,8 @@ def test_bodies_are_json_unless_forms_are_asked_for(app, made, monkeypatch):
         return made["paths"]["/uploads"]["post"]["requestBody"]["content"]
 
     one = {"$ref": "#/components/schemas/UploadsCreate"}
-    json = {"schema": {"anyOf": [one, {"type": "array", "items": one}]}}
+    many = {"$ref": "#/components/schemas/UploadsCreateList"}
+    json = {"schema": {"anyOf": [one, many]}}
     assert content_of(made) == {"application/json": json}
     settings = ReferenceSettings(forms=True)
     monkeypatch.setitem(app.extensions, "records_openapi", settings)
