@@ -425,6 +425,7 @@ records.add("authManagement", accounts, public=["create"])
 app = Flask("everything")
 app.config["SECRET_KEY"] = os.environ.get("SECRET_KEY", "5e" * 32)
 app.config["SQLALCHEMY_DATABASE_URI"] = os.environ.get("DATABASE_URL", "sqlite://")
+app.config["RECORDS_REALTIME"] = {"stream": "sse"}
 app.config.from_prefixed_env()
 
 for extension in (db, records, realtime):

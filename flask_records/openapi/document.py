@@ -13,7 +13,7 @@ from ..authentication.strategies import ACCESS_TOKEN
 from ..http.formatter import dumps
 from ..http.routes import current_routes, fill_placeholders
 from ..service.context import Params
-from .answers import ERROR, error_answers, ERROR_SCHEMA
+from .answers import ERROR, error_answers, ERROR_SCHEMA, ERRORS, reference, streamed
 from .description import describe, type_names
 from .operations import DIRECTION_NAME, ENDS, Operations
 from .reference import current_settings, current_title
@@ -27,6 +27,9 @@ if t.TYPE_CHECKING:
 
 REALTIME: t.Final = "records_realtime"
 """The key of ``app.extensions`` with the connections that get events."""
+
+STREAM: t.Final = "records_realtime.stream"
+"""The endpoint of the stream of events over HTTP."""
 
 SCHEMES: t.Final[Mapping[str, str]] = {"jwt": "token"}
 """The names of schemes that differ from their strategies."""
@@ -82,6 +85,11 @@ def document_text(params: Params | None = None) -> bytes:
         webhooks |= operations.webhooks() if has_events else ()
         paths |= {f"{prefix}{path}": item for path, item in operations.paths()}
 
+    if STREAM in current_app.view_functions:
+        path, operation = _stream([{}, *({name: []} for name in schemes)])
+        paths[path] = {"get": operation}
+        tags.append({"name": path.strip("/")})
+
     root = request.script_root if has_request_context() else ""
     made = {
         "openapi": "3.1.0",
@@ -97,6 +105,27 @@ def document_text(params: Params | None = None) -> bytes:
         "tags": tags,
     }
     return dumps(made)
+
+
+def _stream(security: list[dict[str, t.Any]]) -> tuple[str, dict[str, t.Any]]:
+    """Return the path of the stream of events, with its operation.
+
+    :param security: The schemes of which a caller may use one.
+    """
+    path = next(current_app.url_map.iter_rules(STREAM)).rule.rstrip("/")
+    errors = {
+        str(status): reference("responses", ERRORS[status][0])
+        for status in (400, 401, 403, 429, 503, "default")
+    }
+    return path, {
+        "operationId": "streamEvents",
+        "tags": [path.strip("/")],
+        "summary": "Get events as they happen",
+        "description": "Each has the name of the 'event', its 'data' and the 'path' of"
+        " its service. The first one is 'connected'.",
+        "responses": {**streamed("get"), **errors},
+        "security": security,
+    }
 
 
 def _schemes(records: AuthenticationRecords) -> dict[str, Schema]:

@@ -196,7 +196,6 @@ class WireSchema(GenerateJsonSchema):
         """Return the schema of a type that JSON Schema has no word for: any value."""
         return {}
 
-
     def default_schema(self, schema: t.Any) -> t.Any:
         """Return the schema of a value without its default."""
         return self.generate_inner(schema["schema"])

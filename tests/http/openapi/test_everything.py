@@ -78,9 +78,18 @@ def test_events_are_in_no_class_of_operations(made, made_with_events, operations
     assert "webhooks" not in made
 
 
+def test_stream_of_events_is_a_path(made, operations):
+    stream = operations["streamEvents"]
+
+    assert made["paths"]["/sse"] == {"get": stream}
+    assert [*stream["responses"]["200"]["content"]] == ["text/event-stream"]
+    assert stream["security"][:2] == [{}, {"token": []}]
+    assert {"name": "sse"} in made["tags"]
+
+
 def test_names_of_parameters_differ_in_letters(operations):
     for operation in operations.values():
-        names = [each["name"] for each in operation["parameters"]]
+        names = [each["name"] for each in operation.get("parameters", ())]
         # Generators drop what is no letter.
         counts = Counter(re.sub(r"[^a-z[\]]", "", name.lower()) for name in names)
         assert {1}.issuperset(counts.values()), names
@@ -99,7 +108,7 @@ def test_names_of_parameters_differ_in_letters(operations):
 
 def test_parameters_are_never_null(operations):
     for operation in operations.values():
-        for each in operation["parameters"]:
+        for each in operation.get("parameters", ()):
             assert nulls_in(each["schema"]) == [], (operation["operationId"], each)
 
     names = parameters_of(operations["findMessages"])
