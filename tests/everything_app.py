@@ -88,6 +88,7 @@ class Tag(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(sa.String(20), info={"example": "urgent"})
+    body: Mapped[str | None]
 
 
 # SQLite keeps lists as JSON.

@@ -77,7 +77,6 @@ def document_text(params: Params | None = None) -> bytes:
             known,
             known_records,
             [{name: []} for name in strategies if name in schemes],
-            has_forms=settings.forms,
         )
         text = {"description": service.text} if service.text else {}
         tags.append({"name": service.tag, **text})

@@ -7,14 +7,13 @@ import typing as t
 from collections.abc import Mapping
 
 from ..authentication.records import current_records
-from ..names import BODIES, method_named, METHODS, READS
+from ..names import BODIES, method_named
 from ..query.conversions import nullable
 from ..query.operators import SORT
 from ..service.schemas import DIRECTION, list_of, OBJECT
 from .answers import (
     errors_of,
     IF_MATCH,
-    IF_NONE_MATCH,
     JSON,
     reference,
     streamed,
@@ -79,7 +78,6 @@ class Operations:
         and operations, by path.
     :param records: The names and schemas of the records of these services.
     :param security: The schemes of which a call that is not public needs one.
-    :param has_forms: Name the media types beside JSON, too.
     """
 
     def __init__(
@@ -88,8 +86,6 @@ class Operations:
         names: Mapping[str, str],
         records: Sequence[tuple[str, Schema]],
         security: Sequence[Schema],
-        *,
-        has_forms: bool,
     ) -> None:
         self._service = service
         self._names = names
@@ -99,10 +95,6 @@ class Operations:
         own = [(f"{self._name}{end}", each) for end, each in ends.items() if each]
         self._named = [(self._name, service.schemas.record), *own, *records]
         self._security = security
-        media_types = current_records.media_types_of(service.service)
-        self._media_types = media_types
-        is_json = JSON in media_types and not has_forms
-        self._usual_types = (JSON,) if is_json else media_types
 
     def schemas(self) -> Iterator[tuple[str, Schema]]:
         """Yield the schemas that operations refer to, with their names."""
@@ -220,8 +212,7 @@ class Operations:
         """
         first = calls[0]
         name = f"{first.method}{'Many' * first.is_many}"
-        is_conditional = first.method in METHODS and first.method != CREATE
-        condition = IF_NONE_MATCH if first.method in READS else IF_MATCH
+        is_conditional = method_named(first.method).changes_records
         custom = [call for call in calls if call.is_custom]
         plain = [call for call in calls if not call.is_custom]
         responses: dict[str, t.Any] = {}
@@ -237,8 +228,8 @@ class Operations:
             "summary": first.summary or SUMMARIES.get(name, f"Call {name}"),
             **({"description": first.text} if first.text else {}),
             "parameters": [
-                *_parameters(first.query),
-                *([condition] if is_conditional else []),
+                *_parameters(first.query, first.method),
+                *([IF_MATCH] if is_conditional else []),
             ],
             "responses": responses | errors_of(first),
             "security": [] if first.is_public else self._security,
@@ -249,30 +240,25 @@ class Operations:
             operation["parameters"].append(_header(names))
 
         if method_named(first.method).has_data:
-            types = self._types_of(calls)
-            content = {each: self._body(each, calls) for each in types}
+            content = self._content(calls)
             operation["requestBody"] = {"required": True, "content": content}
 
         return operation
 
-    def _types_of(self, calls: Sequence[CallDescription]) -> Sequence[str]:
-        """Return the media types of a body. One with files is a form."""
-        has_files = any(map(_has_files, [each.data for each in calls]))
-        return (
-            (FILES,) if has_files and FILES in self._media_types else self._usual_types
-        )
-
-    def _body(
-        self, media_type: str, calls: Sequence[CallDescription]
-    ) -> dict[str, Schema]:
-        """Return the body of an operation of one media type."""
-        if media_type not in (JSON, *FORMS):
-            return {"schema": {}}
-
+    def _content(self, calls: Sequence[CallDescription]) -> dict[str, t.Any]:
+        """Return the bodies of an operation by media type: a form with files, else
+        JSON. Other types are those of services that do not take it.
+        """
+        types = current_records.media_types_of(self._service.service)
+        has_files = any(_has_files(each.data) for each in calls)
+        usual = (FILES, JSON) if has_files else (JSON,)
+        named = next(([each] for each in usual if each in types), types)
         # A form is never a list.
-        taken = [each for each in calls if media_type == JSON or not each.is_many]
+        taken = [each for each in calls if JSON in named or not each.is_many]
         schemas = [self._data(each) for each in taken]
-        return {"schema": {} if {} in schemas else _any_of(schemas)}
+        schema = {} if {} in schemas else _any_of(schemas)
+        known = (JSON, *FORMS)
+        return {each: {"schema": schema if each in known else {}} for each in named}
 
     def _data(self, call: CallDescription) -> Schema:
         """Return the schema of the data of a call."""
@@ -314,18 +300,24 @@ def _has_files(data: Schema | None) -> bool:
     return any(field.get("format") == "binary" for field in fields)
 
 
-def _parameters(query: Schema) -> list[dict[str, t.Any]]:
+def _parameters(query: Schema, method: str) -> list[dict[str, t.Any]]:
     """Return the parameters of a query. A path that differs from a field in punctuation
-    only, such as ``room.id`` from ``roomId``, would have its name in generated code,
-    and so would a field ``limit`` have the name of ``$limit``.
+    only, such as ``room.id`` from ``roomId``, would have its name in generated code.
+    So would a field ``limit`` have the name of ``$limit``, and ``body`` of the body.
     """
     required, parts = query.get("required", ()), query.get("properties", {})
+    body = "body" if method_named(method).has_data else None
     made: dict[str, dict[str, t.Any]] = {}
 
     for part in parts.items():
         for name, schema in _flat(*part):
             # A parameter without an operator says the same, and a URL has no null.
-            if name.endswith(EQUAL) or schema == NULL or f"${name}" in parts:
+            if (
+                name.endswith(EQUAL)
+                or schema == NULL
+                or f"${name}" in parts
+                or name == body
+            ):
                 continue
 
             needed = {"required": True} if name in required else {}
@@ -385,8 +377,5 @@ def _filled(schema: t.Any) -> t.Any:
 
 def _any_of(schemas: list[Schema]) -> Schema:
     """Return the schema of a value that has one of some schemas."""
-    if len(schemas) == 1:
-        return schemas[0]
-
     unique = [each for i, each in enumerate(schemas) if each not in schemas[:i]]
     return unique[0] if len(unique) == 1 else {"anyOf": unique}

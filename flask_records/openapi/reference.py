@@ -53,9 +53,6 @@ class ReferenceSettings(PageSettings):
     version: str = "1"
     """The version of the document."""
 
-    forms: bool = False
-    """``True`` to name the media types of bodies beside JSON, too."""
-
     events: bool = False
     """``True`` to describe events as webhooks, too."""
 
@@ -65,7 +62,6 @@ class ReferenceSettings(PageSettings):
         "page": PATH,
         "title": TEXT.or_none(),
         "version": TEXT,
-        "forms": FLAG,
         "events": FLAG,
     }
 

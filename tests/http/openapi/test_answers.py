@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 from flask import Flask
-from flask_limiter import Limiter
-from flask_limiter.util import get_remote_address
 from flask_sqlalchemy import SQLAlchemy
 from openapi_spec_validator import validate
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
@@ -21,7 +19,6 @@ from flask_records import (
     Strategy,
 )
 from flask_records.openapi import document
-from flask_records.openapi.reference import ReferenceSettings
 from flask_records.openapi.typescript import typescript
 from tests.authentication import ANY_LOGIN
 
@@ -67,11 +64,9 @@ def app():
     app = Flask("answers")
     app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
     app.config["SECRET_KEY"] = "5e" * 32
-    app.config["RATELIMIT_STORAGE_URI"] = "memory://"
     app.config["MAX_CONTENT_LENGTH"] = 1000
-    app.config["RECORDS_LIMITS"] = {"uploads.remove": "1 per day"}
     db = SQLAlchemy(app, model_class=Base)
-    records = FlaskRecords(limiter=Limiter(get_remote_address))
+    records = FlaskRecords()
     strategies = {
         "cookie": Strategy(authenticate_by_cookie, cookie_in, COOKIE, KEY),
         "header": Strategy(authenticate_by_cookie, lambda headers: None),
@@ -102,42 +97,12 @@ def made(app):
     return document()
 
 
-def answer_in(made, path, verb, status):
-    """The description of an answer."""
-    part = made["paths"][path][verb]["responses"][str(status)]
-
-    if "$ref" in part:
-        part = made["components"]["responses"][part["$ref"].rpartition("/")[2]]
-
-    return part
-
-
-def test_a_limit_is_as_described(app, made):
-    client = app.test_client()
-
-    client.delete("/uploads/1")
-    refused = client.delete("/uploads/1")
-    assert refused.status_code == 429
-    described = answer_in(made, "/uploads/{id}", "delete", 429)
-    assert {*described["headers"]} == {"Retry-After"}
-    assert refused.headers["Retry-After"]
-
-
-def test_bodies_are_json_unless_forms_are_asked_for(app, made, monkeypatch):
-    def content_of(made):
-        return made["paths"]["/uploads"]["post"]["requestBody"]["content"]
-
+def test_bodies_are_json(made):
     one = {"$ref": "#/components/schemas/UploadsCreate"}
     many = {"$ref": "#/components/schemas/UploadsCreateList"}
-    json = {"schema": {"anyOf": [one, many]}}
-    assert content_of(made) == {"application/json": json}
-    settings = ReferenceSettings(forms=True)
-    monkeypatch.setitem(app.extensions, "records_openapi", settings)
-    assert content_of(document()) == {
-        "application/json": json,
-        "multipart/form-data": {"schema": one},
-        "text/csv": {"schema": {}},
-    }
+    content = made["paths"]["/uploads"]["post"]["requestBody"]["content"]
+
+    assert content == {"application/json": {"schema": {"anyOf": [one, many]}}}
 
 
 def test_strategies_are_schemes(made):

@@ -104,6 +104,8 @@ def test_names_of_parameters_differ_in_letters(operations):
     assert not {"room.id", "user.id", "$sort[room.id]"} & names.keys()
     names = parameters_of(operations["findRooms"])
     assert {"limit[$in]", "$limit"} <= names.keys()
+    names = parameters_of(operations["patchTagsMany"])
+    assert "body[$in]" in names and "body" not in names
 
 
 def test_parameters_are_never_null(operations):
