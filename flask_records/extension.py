@@ -246,7 +246,8 @@ class FlaskRecords(CallSignals):
         as ``session.execute(update(...))`` have none. A change outside of an
         application context has none either.
 
-        :param session: A session or its source, such as ``db.session``.
+        :param session: A session or its source, such as ``db.session``, or
+            ``sqlalchemy.orm.Session`` for all sessions.
         """
         SessionEvents(self.services, session)
 
