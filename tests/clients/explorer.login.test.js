@@ -218,7 +218,7 @@ test('a user sees what nobody sees beside their own', async () => {
   assert.deepEqual(await cells.allInnerTexts(), ['Engine room', 'no', 'yes', ''])
 })
 
-test('whom the application lets compares with what another user finds', async () => {
+test('whom the application lets compares with what others find, and sets their passwords', async () => {
   const own = await start({}, members)
   const [ann, ben] = [await Api.register(own.base, 'ann'), await Api.register(own.base, 'ben')]
   for (const [api, text] of [[ann, 'of Ann'], [ben, 'of Ben']]) await api.call('POST', 'memos', { text, memberId: api.user.id })
@@ -241,6 +241,16 @@ test('whom the application lets compares with what another user finds', async ()
   await logInAs(ben)
   await other.page.getByText('403').waitFor()
   assert.equal(await other.page.getByLabel('As the user').count(), 0)
+
+  // Who may change users sets their passwords.
+  await other.go('record/users/1')
+  await other.press('Set a password…')
+  const dialog = other.page.getByRole('dialog', { name: 'Set a password' })
+  await dialog.getByLabel('password', { exact: true }).fill('a newer password')
+  await other.press('Set the password', dialog)
+  await other.page.getByText('The password of users 1 is set.').waitFor()
+  await assert.rejects(ann.call('GET', 'memos'), { message: 'jwt revoked' })
+  await Api.logIn(own.base, 'ann', 'a newer password')
   await other.close()
   await own.stop()
 })

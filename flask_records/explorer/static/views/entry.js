@@ -123,8 +123,8 @@ class Typed {
   }
 
   mark () {
-    const empty = isText(this.field) ? 'empty text' : ''
-    this.control.placeholder = this.state === 'value' ? empty : this.states.selectedOptions[0].text
+    // What stands in the choice beside it is not said again.
+    this.control.placeholder = this.states && this.state === 'value' && isText(this.field) ? 'empty text' : ''
     this.control.classList.toggle('left-out', this.state !== 'value')
   }
 

@@ -1,5 +1,5 @@
 // One record: its fields, a form that changes it, and its removal.
-import { announce, askRemoval, button, element, replace } from '../dom.js'
+import { announce, askRemoval, button, dialog, element, replace } from '../dom.js'
 import { bodyFields, described, fieldsOf, isKey, isRounded, ROUNDED } from '../schema.js'
 import { homeOf, wayBack } from '../links.js'
 import { Names } from '../names.js'
@@ -76,7 +76,26 @@ function showFields (state, before = state.record) {
   state.names.fill(state.body)
   replace(state.tools,
     methodOf(service, record) ? button('Edit', () => showForm(state), { class: 'main', id: 'edit' }) : null,
+    passwordOf(state) ? button('Set a password…', () => setPassword(state, passwordOf(state))) : null,
     service.methods.includes('remove') && isKey(record[service.id]) ? button('Remove…', () => confirmRemoval(state), { class: 'danger' }) : null)
+}
+
+// Returns the field of a user's password, if the caller may patch it.
+const passwordOf = ({ explorer, service }) =>
+  service.path === explorer.description.userPath && service.methods.includes('patch') &&
+    bodyFields(service, 'patch').find(({ plain }) => plain.writeOnly)
+
+function setPassword ({ service, client, id }, field) {
+  const form = makeForm(null, [{ ...field, isRequired: true, isNullable: false }], {
+    submit: 'Set the password',
+    cancel: () => opened.close(),
+    save: async data => {
+      await client.patch(id, data)
+      opened.close()
+      announce(`The password of ${service.path} ${id} is set.`)
+    }
+  })
+  const opened = dialog('Set a password', element('div', { class: 'stack' }, element('p', {}, 'The user is logged out everywhere.'), form))
 }
 
 function showForm (state) {
