@@ -26,9 +26,6 @@ class HashPassword:
     fields: Collection[str]
     """The fields with passwords."""
 
-    service: str | None = None
-    """The path of the authentication service with the costs of a hash."""
-
     is_slow: t.ClassVar = True
     """No call waits for a lock of the database while this hook runs."""
 
@@ -37,17 +34,16 @@ class HashPassword:
         for body in context.bodies:
             for name in self.fields:
                 if body.get(name) is not None:
-                    settings = current_records.authentication(self.service).settings
+                    settings = current_records.authentication().settings
                     body[name] = settings.passwords.hash(body[name], name)
 
 
-def hash_password(*fields: str, service: str | None = None) -> Hook:
+def hash_password(*fields: str) -> Hook:
     """Return a before hook for create, update and patch that replaces passwords with
-    their hashes. Absent ones stay absent, and null stays null.
+    their hashes. Absent ones stay absent, and null stays null. The costs of a hash are
+    those in the settings of the first authentication service.
 
     :param fields: The fields with passwords. ``"password"`` by default.
-    :param service: The path of the authentication service whose settings have the costs
-        of a hash. The first one by default.
     """
     if not all(isinstance(name, str) for name in fields):
         raise TypeError(
@@ -55,7 +51,7 @@ def hash_password(*fields: str, service: str | None = None) -> Hook:
             " 'hash_password(...)'."
         )
 
-    return HashPassword(fields or ("password",), service)
+    return HashPassword(fields or ("password",))
 
 
 def accept_me(method: str, context: HookContext) -> None:

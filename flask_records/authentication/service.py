@@ -96,7 +96,7 @@ class AuthenticationService(Capabilities):
     :param custom_hashing: The application hashes passwords itself, in the model or in
         hooks of its own: the hook :func:`.hash_password` is not required.
     :param settings: The name of the application's setting for this service.
-    :raises TypeError: ``hasher`` or ``strategies`` is not what it has to be.
+    :raises TypeError: ``hasher`` is not a function.
     :raises ValueError: ``refresh`` is not, or has no store.
     """
 
@@ -143,12 +143,6 @@ class AuthenticationService(Capabilities):
             raise ValueError(
                 "'refresh' is True or \"cookie\", and needs a store of tokens:"
                 " AuthenticationService(tokens=TableTokens(Token), refresh=True)."
-            )
-
-        if not isinstance(strategies or {}, Mapping):
-            raise TypeError(
-                "'strategies' maps names to strategies:"
-                f' strategies={{"api-key": ApiKey()}}, not {strategies!r}.'
             )
 
         self.lookup = Users(self.users_path, username, password, normalize)

@@ -32,8 +32,6 @@ and Python, the application or the folder has nothing of this name.\
 SECRET_FILES: t.Final = (".env", "config.py")
 """The names of the files with secrets."""
 
-NO_MODELS: t.Final = "The package 'sqlacodegen', which has to be installed, says: "
-
 OWN_TABLES: t.Final = {"user_account", "token"}
 """The tables of users and their tokens."""
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from flask import Flask
 
-from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
 from ..models import Message, User
 
@@ -45,7 +45,6 @@ OPTIONS = [
     (lambda: add(Plain(), events="typing"), "events=['typing']"),
     (lambda: add(Plain(), strategies="jwt"), "strategies=['jwt']"),
     (lambda: add(Announcing()), "events=['typing']"),
-    (lambda: AuthenticationService(strategies=["jwt"]), 'strategies={"api-key": '),
     (lambda: add(Plain), "Plain(...)"),
     (lambda: add(User), "SQLAlchemyService(User)"),
 ]
