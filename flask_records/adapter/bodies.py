@@ -45,15 +45,6 @@ KEEP: t.Final = object()
 """The default of a field that only the database knows."""
 
 
-class SQLDefault(t.NamedTuple):
-    """A default that the database computes. The Python code of a model, which works
-    with values, must not meet it.
-    """
-
-    expression: t.Any
-    """The expression of SQL."""
-
-
 class Body(t.NamedTuple):
     """A body, read by the fields of a caller."""
 
@@ -150,7 +141,7 @@ class Bodies:
             if name not in replaced or (schema is not None and name not in schema):
                 continue
 
-            value = default_of(field, self._fields.dialect)
+            value = default_of(field)
 
             if value is None and not field.is_nullable:
                 read.problems[name] = REQUIRED
@@ -411,7 +402,7 @@ def changes_with_others(column: t.Any) -> bool:
     return column.onupdate is not None or column.server_onupdate is not None
 
 
-def default_of(field: Field, dialect: sa.Dialect | None) -> t.Any:
+def default_of(field: Field) -> t.Any:
     """Return the value that an update gives a field that the body leaves out, or
     :data:`KEEP`.
     """
@@ -426,28 +417,20 @@ def default_of(field: Field, dialect: sa.Dialect | None) -> t.Any:
         return function(None)
 
     if default is not None:
-        value = KEEP if default.is_callable else getattr(default, "arg", KEEP)
-        return SQLDefault(value) if isinstance(value, sa.ClauseElement) else value
+        return default.arg if default.is_scalar else KEEP
 
     if on_server is None:
         return None
 
-    expression = getattr(on_server, "arg", KEEP)
+    expression = getattr(on_server, "arg", None)
+    is_literal = isinstance(expression, str) or not field.conversion.is_text
 
-    if isinstance(expression, str) and _is_of_text(field):
+    # A number or a truth value in SQL, text("7") or false(), is that of Python.
+    if is_literal and _is_of_text(field):
         with suppress(ValueError):
-            return field.stored(expression)
+            return field.stored(str(expression))
 
-    if dialect is not None and dialect.name != "sqlite":
-        return SQLDefault(sa.text("DEFAULT"))
-
-    if isinstance(expression, sa.TextClause):
-        # In text of SQLAlchemy, a colon begins a parameter.
-        expression = sa.literal_column(expression.text.replace("\\:", ":"))
-    elif isinstance(expression, str):
-        expression = sa.literal(expression)
-
-    return KEEP if expression is KEEP else SQLDefault(expression)
+    return KEEP
 
 
 def _is_of_text(field: Field) -> bool:

@@ -17,10 +17,9 @@ from sqlalchemy import ClauseElement, orm
 
 from ..database.connections import listens
 from ..database.database_errors import not_kept
-from ..query.conversions import is_json
 from ..query.plans import have_id, id_parameters, PlanCache
 from ..query.where import conditions, origins_of
-from .bodies import changes_with_others, function_of, has_constructor, SQLDefault
+from .bodies import changes_with_others, function_of, has_constructor
 from .resolved_call import identifier
 
 if t.TYPE_CHECKING:
@@ -46,9 +45,6 @@ MAPPER_EVENTS: t.Final = {
     "remove": ("before_delete", "after_delete"),
 }
 """The events that a unit of work sends, and a single statement does not."""
-
-EXPRESSIONS: t.Final = (ClauseElement, SQLDefault)
-"""The classes of values that a single statement does not take."""
 
 STATEMENTS: t.Final = {"create": "insert", "patch": "update", "remove": "delete"}
 """The statements of the methods."""
@@ -95,9 +91,7 @@ class FastPath:
             for each in self._mapper.columns
         ]
         self._defaults = {key: function for key, function in functions if function}
-        self._with_nulls = {
-            name for name, each in columns if _has_special_null(each, fields.dialect)
-        }
+        self._with_nulls = {name for name, each in columns if _has_special_null(each)}
 
     def is_enough(self, write: Write) -> bool:
         """Return ``True`` if one statement writes what the unit of work would. All of
@@ -315,7 +309,7 @@ class FastPath:
         nulls = self._with_nulls & names if type(None) in classes else ()
         return (
             all([body.keys() == names for body in bodies])
-            and not any(issubclass(class_, EXPRESSIONS) for class_ in classes)
+            and not any(issubclass(class_, ClauseElement) for class_ in classes)
             and not any(body[name] is None for body in bodies for name in nulls)
         )
 
@@ -329,13 +323,10 @@ def _is_left_alone(relationship: orm.RelationshipProperty[t.Any]) -> bool:
     )
 
 
-def _has_special_null(column: sa.Column[t.Any], dialect: sa.Dialect | None) -> bool:
-    """Return ``True`` if null is a value of JSON, or means a default."""
-    type_ = column.type
+def _has_special_null(column: sa.Column[t.Any]) -> bool:
+    """Return ``True`` if null means a default."""
     return (
-        type_.should_evaluate_none
-        or (isinstance(type_, sa.types.TypeDecorator) and is_json(type_, dialect))
-        or column.primary_key
+        column.primary_key
         or column.default is not None
         or column.server_default is not None
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import typing as t
-from collections import defaultdict
 from collections.abc import Mapping
 
 import sqlalchemy as sa
@@ -15,16 +14,13 @@ from ..database.database_errors import not_kept
 from ..errors import BadRequest, Conflict
 from ..problems import NOT_VALID, OWNED, Problem, READ_ONLY
 from ..query.bounds import current_bounds, json_size, refuse
-from ..query.conversions import is_json
 from ..query.paths import key_names
 from ..query.plans import Selection
 from ..settings import names_of
 from .bodies import (
-    changes_with_others,
     Constructor,
     has_constructor,
     KEEP,
-    SQLDefault,
 )
 from .relations import (
     check_related,
@@ -37,7 +33,7 @@ from .relations import (
 from .resolved_call import chunks, identifier
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from ..database.database import Writing
     from ..database.driver_cursor import Rows
@@ -199,13 +195,6 @@ class UnitOfWork:
             and each.lazy not in UNLOADED
             and (each.collection_class or list) in COLLECTIONS
         ]
-        self._json = frozenset(
-            [
-                name
-                for name, column in model.fields.columns.items()
-                if is_json(column.type, model.fields.dialect)
-            ]
-        )
         self._with_own_types = tuple(
             [
                 field
@@ -225,7 +214,7 @@ class UnitOfWork:
 
         with write.writing.of(instances):
             session.add_all(instances)
-            self._flush(write, zip(instances, write.bodies, strict=True))
+            write.writing.flush(write.bodies)
 
         check_related(bodies)
 
@@ -250,7 +239,7 @@ class UnitOfWork:
             for instance in instances:
                 self._assign(write, instance, write.bodies[0])
 
-            self._flush(write, [(each, write.bodies[0]) for each in instances])
+            write.writing.flush(write.bodies)
 
         check_related(write.bodies)
 
@@ -357,10 +346,6 @@ class UnitOfWork:
             try:
                 if isinstance(value, RelatedInstances):
                     value.set(instance)
-                elif isinstance(value, SQLDefault):
-                    # The record changes, though not for the code of its model.
-                    if name in sa.inspect(instance).dict:
-                        orm.attributes.flag_modified(instance, name)
                 else:
                     setattr(instance, name, value)
             except sa.exc.InvalidRequestError as error:
@@ -386,62 +371,6 @@ class UnitOfWork:
                 related = getattr(instance, each.key) if each.uselist else None
                 others = related and without(related, [instance])
                 orm.attributes.set_committed_value(instance, each.key, others)
-
-    def _flush(self, write: Write, written: Iterable[tuple[t.Any, Record]]) -> None:
-        """Write instances, and then what the code of their model must not see: defaults
-        of the database, and null where SQLAlchemy stores JSON's null.
-
-        :param written: The instances, each with the values that it was given.
-        """
-        groups: dict[tuple[tuple[str, SQLDefault | None], ...], list[t.Any]]
-        groups = defaultdict(list)
-
-        for instance, values in written:
-            attributes = sa.inspect(instance).attrs
-            below = [
-                (name, value)
-                for name, value in values.items()
-                if isinstance(value, SQLDefault)
-                or (value is None and name in self._json)
-                and attributes[name].value is None
-                and attributes[name].history.has_changes()
-            ]
-            groups[(*below,)].append(instance)
-
-        write.writing.flush(write.bodies)
-
-        for group, instances in groups.items():
-            if group:
-                self._complete(write, dict(group), instances)
-
-    def _complete(
-        self,
-        write: Write,
-        below: Mapping[str, SQLDefault | None],
-        instances: Sequence[t.Any],
-    ) -> None:
-        """Set defaults of the database, and null, in the records of instances."""
-        columns, identify = self._fields.columns, self._fields.mapper
-        keys = [identify.primary_key_from_instance(each) for each in instances]
-        new = {columns[name]: value for name, value in below.items()}
-
-        for table in dict.fromkeys([column.table for column in new]):
-            # The flush has set what changes with each update.
-            kept = [each for each in table.columns if changes_with_others(each)]
-            values: dict[t.Any, t.Any] = {column: column for column in kept}
-            values |= {
-                column: value.expression if value else sa.null()
-                for column, value in new.items()
-                if column.table is table
-            }
-
-            for chunk in chunks(keys):
-                key = sa.tuple_(*table.primary_key).in_(chunk)
-                statement = sa.update(table).values(values).where(key)
-                write.writing.execute(statement, write.bodies)
-
-        for instance in instances:
-            write.writing.session.expire(instance, [*below])
 
 
 def _refusal(write: Write, error: Exception, name: str = "") -> BadRequest | None:

@@ -384,14 +384,6 @@ class Writing:
         finally:
             del info[WRITTEN]
 
-    def execute(self, statement: sa.Update, bodies: Sequence[Record]) -> None:
-        """Execute a statement that completes what the session has written.
-
-        :param bodies: The values of the fields.
-        """
-        with translated(self.scope, bodies):
-            self.connection.execute(statement)
-
     def flush(self, bodies: Sequence[Record]) -> None:
         """Write the changes of the session's instances.
 
