@@ -236,16 +236,18 @@ class Bodies:
         return read
 
     def _take_nulls(self, read: Body, *, is_new: bool) -> None:
-        """Take nulls out of a body that their fields can't be. In a new record, they
-        ask for the default.
+        """Take nulls out of a body that their fields can't be, and in a new record the
+        ones that ask for a default.
         """
         nulls = [name for name, value in read.values.items() if value is None]
 
         for field in [self._fields.writable[name] for name in nulls]:
-            if not field.is_nullable:
+            asks_for_default = is_new and field.has_default
+
+            if asks_for_default or not field.is_nullable:
                 del read.values[field.name]
 
-                if not (is_new and field.has_default):
+                if not asks_for_default:
                     read.problems[field.name] = NOT_NULL
 
     def _refused(self, call: ResolvedCall, *, is_new: bool) -> frozenset[str]:

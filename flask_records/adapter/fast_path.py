@@ -91,7 +91,6 @@ class FastPath:
             for each in self._mapper.columns
         ]
         self._defaults = {key: function for key, function in functions if function}
-        self._with_nulls = {name for name, each in columns if _has_special_null(each)}
 
     def is_enough(self, write: Write) -> bool:
         """Return ``True`` if one statement writes what the unit of work would. All of
@@ -293,7 +292,7 @@ class FastPath:
 
     def _is_enough_for_values(self, write: Write) -> bool:
         """Return ``True`` if all bodies have values for the same columns, without
-        expressions and nulls with a meaning.
+        expressions.
         """
         if write.method == "remove":
             return True
@@ -306,11 +305,8 @@ class FastPath:
 
         # One look at all values takes a fraction of the time of one call for each.
         classes = {type(value) for body in bodies for value in body.values()}
-        nulls = self._with_nulls & names if type(None) in classes else ()
-        return (
-            all([body.keys() == names for body in bodies])
-            and not any(issubclass(class_, ClauseElement) for class_ in classes)
-            and not any(body[name] is None for body in bodies for name in nulls)
+        return all([body.keys() == names for body in bodies]) and not any(
+            issubclass(class_, ClauseElement) for class_ in classes
         )
 
 
@@ -320,13 +316,4 @@ def _is_left_alone(relationship: orm.RelationshipProperty[t.Any]) -> bool:
         relationship.viewonly
         or (relationship.direction is orm.MANYTOONE and not relationship.cascade.delete)
         or (relationship.direction is orm.ONETOMANY and relationship.passive_deletes)
-    )
-
-
-def _has_special_null(column: sa.Column[t.Any]) -> bool:
-    """Return ``True`` if null means a default."""
-    return (
-        column.primary_key
-        or column.default is not None
-        or column.server_default is not None
     )
