@@ -101,10 +101,8 @@ class Application:
                 await self._serve_socket(scope, receive, send)
             else:
                 await refuse(scope, send, NO_SOCKET)
-        elif is_ours:
-            await self._serve_polling(scope, receive, send)
-        elif path == self._stream_path:
-            await self._serve_stream(scope, receive, send)
+        elif is_ours or path == self._stream_path:
+            await self._serve_events(scope, receive, send, is_stream=not is_ours)
         else:
             await self._requests(scope, receive, send)
 
@@ -205,26 +203,24 @@ class Application:
         session.begin(self._welcome(may_upgrade=isinstance(sender, PollQueue)))
         return session
 
-    # Streams
+    # HTTP
 
-    async def _serve_stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a client that gets events over HTTP, until it leaves."""
-        admission = self._admission
-        environ = admission.environ(scope)
-        refusal = admission.check_origin(environ)
-        headers = () if refusal else _cors_headers(environ, scope["method"])
+    async def _serve_events(
+        self, scope: Scope, receive: Receive, send: Send, *, is_stream: bool
+    ) -> None:
+        """Answer a request of a client that polls, or serve a stream until it ends."""
+        environ, method = self._admission.environ(scope), scope["method"]
+        refusal = self._admission.check_origin(environ)
+        headers = () if refusal else _cors_headers(environ, method)
 
-        if refusal is None and scope["method"] == "OPTIONS":
+        if refusal is None and method == "OPTIONS":
             await respond(send, b"OK", headers)
-            return
-
-        if refusal is None and scope["method"] != "GET":
+        elif not is_stream:
+            body = refusal or await self._polled(environ, scope, receive)
+            await respond(send, body, headers)
+        elif refusal is None and method != "GET":
             await respond(send, Refusal.of(MethodNotAllowed(NO_VERB)), headers)
-            return
-
-        slot = refusal or admission.admit(environ)
-
-        if isinstance(slot, Refusal):
+        elif isinstance(slot := refusal or self._admission.admit(environ), Refusal):
             kind = Unavailable if slot.status == 503 else Forbidden
             refusal = Refusal.of(kind(slot.text))
             lines = (*refusal.headers, *slot.headers)
@@ -233,36 +229,22 @@ class Application:
             stream = Stream(self.worker, environ, slot, scope, send, headers)
             await stream.serve(receive)
 
-    # Polling
+    async def _polled(
+        self, environ: WSGIEnvironment, scope: Scope, receive: Receive
+    ) -> bytes | Refusal:
+        """Return the answer to a request of a client that polls."""
+        query, method = _query_of(scope), scope["method"]
 
-    async def _serve_polling(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request of a client that polls."""
-        environ, query, admission = (
-            self._admission.environ(scope),
-            _query_of(scope),
-            self._admission,
-        )
-        method: str = scope["method"]
-        refusal = admission.check_origin(environ)
-        headers = () if refusal else _cors_headers(environ, method)
+        if refusal := self._admission.check(query, "polling"):
+            return refusal
 
-        if refusal is None and method != "OPTIONS":
-            refusal = admission.check(query, "polling")
+        if method == "GET" and "sid" not in query:
+            return self._begin_polling(environ, query)
 
-        body: bytes | Refusal
+        if method in ("GET", "POST"):
+            return await self._go_on(self._session_of(query), method, receive)
 
-        if refusal is not None:
-            body = refusal
-        elif method == "OPTIONS":
-            body = b"OK"
-        elif method == "GET" and "sid" not in query:
-            body = self._begin_polling(environ, query)
-        elif method in ("GET", "POST"):
-            body = await self._go_on(self._session_of(query), method, receive)
-        else:
-            body = Refusal(405, "Method not allowed.")
-
-        await respond(send, body, headers)
+        return Refusal(405, "Method not allowed.")
 
     def _begin_polling(
         self, environ: WSGIEnvironment, query: Mapping[str, str]

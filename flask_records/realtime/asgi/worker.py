@@ -10,6 +10,7 @@ import typing as t
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from operator import methodcaller
 
 from ..connections import Reason
 from ..logins import LOGGED_OUT
@@ -119,15 +120,17 @@ class Worker:
 
     def hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
         """Close connections. Their clients connect again."""
-        self.post(self._hang_up, connections, reason)
+        self.post(self._tell, connections, methodcaller("end", reason))
 
     def log_out(self, connection: Connection, reason: str) -> None:
         """Tell a client that its login is over."""
-        self.post(self._log_out, connection.id, self._own(LOGGED_OUT, reason))
+        event = self._own(LOGGED_OUT, reason)
+        self.post(self._tell, [connection], methodcaller("log_out", event))
 
     def disconnect(self, connections: Sequence[Connection], reason: str) -> None:
         """Disconnect connections. Their clients are told why."""
-        self.post(self._disconnect, connections, self._own(DISCONNECTED, reason))
+        event = self._own(DISCONNECTED, reason)
+        self.post(self._tell, connections, methodcaller("disconnect", event))
 
     def post(self, function: Callable[..., None], *args: t.Any) -> None:
         """Run a function in the event loop, after all that were posted before."""
@@ -217,21 +220,12 @@ class Worker:
         while self.server.connections and time.monotonic() < end:
             await asyncio.sleep(0.01)
 
-    def _log_out(self, id: str, event: ClientEvent) -> None:
-        if client := self.joined.get(id):
-            client.log_out(event)
-
-    def _disconnect(
-        self, connections: Sequence[Connection], event: ClientEvent
+    def _tell(
+        self, connections: Sequence[Connection], tell: Callable[[Client], None]
     ) -> None:
         for connection in connections:
             if client := self.joined.get(connection.id):
-                client.disconnect(event)
-
-    def _hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
-        for connection in connections:
-            if client := self.joined.get(connection.id):
-                client.end(reason)
+                tell(client)
 
     def _send_event(
         self, event: ClientEvent, connections: Sequence[Connection]
