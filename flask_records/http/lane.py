@@ -47,7 +47,7 @@ class Lane:
     """The URLs of services in one application, looked up before its URL map.
 
     :param app: The application, whose ``create_url_adapter`` this replaces, and its
-        ``full_dispatch_request`` if nothing runs before requests.
+        ``full_dispatch_request``.
     """
 
     def __init__(self, app: Flask) -> None:
@@ -58,6 +58,7 @@ class Lane:
         self._rules: dict[str, Rule] = {}
         self._below: dict[str, tuple[Rule, str]] = {}
         self._hosts: set[str] = set()
+        self._names: set[str | None] = set()
         t.cast("t.Any", app).create_url_adapter = self.create_url_adapter
 
     def open(self, endpoints: Collection[str]) -> None:
@@ -97,10 +98,10 @@ class Lane:
             ):
                 self._below[url] = rule, placeholder.rstrip(">")
 
-        names = {None, *[name for each in endpoints for name in _blueprints_of(each)]}
-        before = app.before_request_funcs.keys() | app.url_value_preprocessors.keys()
+        of_blueprints = [name for each in endpoints for name in _blueprints_of(each)]
+        self._names = {None, *of_blueprints}
 
-        if names.isdisjoint(before) and _dispatches_as_flask(app):
+        if _dispatches_as_flask(app):
             t.cast("t.Any", app).full_dispatch_request = self.full_dispatch_request
 
     def close(self) -> None:
@@ -144,7 +145,11 @@ class Lane:
         app, proxy = t.cast("t.Any", self._app), t.cast("t.Any", request_ctx)
         context = proxy._get_current_object()
 
-        if not isinstance(context.url_adapter, ServiceAdapter):
+        if (
+            not isinstance(context.url_adapter, ServiceAdapter)
+            or not self._names.isdisjoint(app.before_request_funcs)
+            or not self._names.isdisjoint(app.url_value_preprocessors)
+        ):
             return self._dispatch()
 
         current = context.request

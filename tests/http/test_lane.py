@@ -309,3 +309,11 @@ def test_before_request_of_the_host_answers_first():
     app.before_request(lambda: ("closed", 503))
 
     assert [client.get("/rooms").text for _ in range(2)] == ["closed", "closed"]
+
+
+def test_function_that_a_tool_adds_after_the_first_request_runs():
+    app, client = make()
+    client.get("/rooms")
+    app.before_request_funcs[None].append(lambda: ("closed", 503))
+
+    assert client.get("/rooms").text == "closed"
