@@ -10,7 +10,7 @@ from urllib.parse import quote
 from ..errors import CLASS_NAME, ERRORS, GeneralError, RecordsError
 from ..names import method_named
 from ..service.context import Params
-from ..service.methods import Methods
+from ..service.service import Methods
 from .formatter import dumps
 from .pieces import EVENT_STREAM
 from .routes import routes_of

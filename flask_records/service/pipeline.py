@@ -197,8 +197,8 @@ class Pipeline:
         happens in its transaction.
         """
         is_checked = method == "create" and method in self._service.rules.allow
-        is_outermost = Transaction.current().is_outermost
-        return method not in READS and not is_checked and is_outermost
+        is_write = method not in READS and not is_checked
+        return is_write and Transaction.current().is_outermost
 
     def _check(self, context: HookContext) -> None:
         if context.method not in self._service.methods:
