@@ -28,11 +28,11 @@ from .service import globals, Service
 from .service.capabilities import capabilities_of
 from .service.events import Transports
 from .service.rights import DefaultRules
-from .settings import names_of, Refusals
+from .settings import names_of
 from .signals import CallSignals
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from flask import Flask, Response
     from flask_limiter import Limiter
@@ -383,7 +383,7 @@ class FlaskRecords(CallSignals):
 
     def _check(self, app: Flask, services: Collection[Service]) -> None:
         """Check new services against the settings of an application."""
-        refusals = Refusals()
+        checks: list[Callable[[], None]] = []
 
         for service in services:
             parts = service.capabilities
@@ -392,21 +392,15 @@ class FlaskRecords(CallSignals):
                 writes = {name for name in EVENTS if parts.is_own(name)}
                 service.methods = tuple(n for n in service.methods if n not in writes)
 
-            for check in (
-                partial(parts.check, app, service.methods),
-                service.rules.check,
-            ):
-                with refusals.collected():
-                    check()
+            checks += [partial(parts.check, app, service.methods), service.rules.check]
 
             if service.path in self.authentications:
                 self.authentications[service.path].init_app(app)
 
         if app not in self._apps:
-            with refusals.collected():
-                self._check_names([app])
+            checks.append(partial(self._check_names, [app]))
 
-        refusals.raise_all()
+        _run_all(checks)
         # The service that issues tokens may be added next.
         settings = app.config.get("RECORDS_AUTHENTICATION")
         is_awaited = app in self._apps and settings is not None
@@ -441,6 +435,20 @@ class FlaskRecords(CallSignals):
                 "RECORDS_LIMITS needs something that counts:"
                 " FlaskRecords(limiter=Limiter(...))."
             )
+
+
+def _run_all(checks: Collection[Callable[[], None]]) -> None:
+    """Run checks, and raise what they refuse as one error."""
+    errors: dict[str, Exception] = {}
+
+    for check in checks:
+        try:
+            check()
+        except (TypeError, ValueError, RuntimeError) as refusal:
+            errors.setdefault(str(refusal), refusal)
+
+    for error in errors.values():
+        raise error if len(errors) == 1 else ValueError("\n".join(errors))
 
 
 def _files() -> Blueprint:

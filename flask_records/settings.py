@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Iterable, Mapping
-from contextlib import contextmanager
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-REFUSALS: t.Final = (TypeError, ValueError, RuntimeError)
-"""The classes of errors of options and settings."""
+    from collections.abc import Callable
 
 
 class Check(t.NamedTuple):
@@ -32,30 +28,6 @@ class Check(t.NamedTuple):
     def secret(self) -> Check:
         """Return the check of a value that errors do not show."""
         return self._replace(is_secret=True)
-
-
-class Refusals:
-    """The errors of several checks, which are raised as one."""
-
-    def __init__(self) -> None:
-        self._errors: dict[str, Exception] = {}
-
-    @contextmanager
-    def collected(self) -> Iterator[None]:
-        """Keep the error of a check for later."""
-        try:
-            yield
-        except REFUSALS as error:
-            self._errors.setdefault(str(error), error)
-
-    def raise_all(self) -> None:
-        """Raise the error, or one with the messages of all, if there are any."""
-        for first in self._errors.values():
-            if len(self._errors) == 1:
-                raise first
-
-            class_ = next(each for each in REFUSALS if isinstance(first, each))
-            raise class_("\n".join(self._errors)) from first
 
 
 COUNT: t.Final = Check(

@@ -9,11 +9,10 @@ from ..names import READS
 from ..query.field import values_of
 from ..query.fields import NO_NAME
 from ..query.rules import FromRecord, placeholders, unknown_names
-from ..settings import Refusals
 from .bodies import Constructor, has_constructor
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from flask import Flask
 
@@ -72,39 +71,31 @@ WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """The words of a name, which may be in camel case."""
 
 
-def check_rules(model: ServedModel) -> None:
-    """Refuse rules for fields that clients do not see or write, and rules as queries of
-    fields that do not exist.
-
-    :raises ValueError: A name is not a field, or identifies the records.
+def rule_problems(model: ServedModel) -> Iterator[str]:
+    """Yield what is wrong with rules for fields: clients do not see or write the field,
+    it identifies the record, or a rule as a query names something other than a field.
     """
-    scope, rules, refusals = model.generic.clients, model.rules, Refusals()
+    scope, rules = model.generic.clients, model.rules
     visible: dict[str, t.Any] = {**rules.visible, **dict.fromkeys(rules.shown, True)}
 
-    for option, names in (("visible", visible), ("writable", rules.writable)):
+    for option, ruled in (("visible", visible), ("writable", rules.writable)):
         known = scope.writable if option == "writable" else scope.names
 
-        for name, rule in names.items():
+        for name, rule in ruled.items():
             query = getattr(rule, "query", {})
+            others = unknown_names(scope.fields, query)
 
-            with refusals.collected():
-                if name in scope.fields.fixed or name not in known:
-                    raise ValueError(RULED.format(option=option, name=name))
-
-                for other in unknown_names(scope.fields, query):
-                    names = {"option": option, "name": name, "field": other}
-                    raise ValueError(MISSPELT.format(**names))
-
-                if any(placeholders(query, FromRecord)):
-                    model.generic.conditions({name: t.cast("Record", rule(None))})
-
-    refusals.raise_all()
+            if name in scope.fields.fixed or name not in known:
+                yield RULED.format(option=option, name=name)
+            elif others:
+                yield MISSPELT.format(option=option, name=name, field=others[0])
+            elif any(placeholders(query, FromRecord)):
+                model.generic.conditions({name: t.cast("Record", rule(None))})
 
 
-def check_names(model: ServedModel) -> None:
-    """Refuse names in options that are not relationships of the model, or not fields.
-
-    :raises ValueError: There is one.
+def name_problems(model: ServedModel) -> Iterator[str]:
+    """Yield what is wrong with names in options: they are not relationships of the
+    model, or not fields.
     """
     options, fields = model.options, model.generic.fields.stored
     relationships = model.mapper.relationships.keys()
@@ -132,20 +123,15 @@ def check_names(model: ServedModel) -> None:
 
     taken = {*options.extra} & {*fields, *relationships, model.generic.fields.id.name}
 
-    if taken:
-        class_ = model.mapped_class.__name__
-        raise ValueError(TAKEN.format(names=", ".join(taken), model=class_))
+    class_ = model.mapped_class.__name__
 
-    class_, refusals = model.mapped_class.__name__, Refusals()
+    if taken:
+        yield TAKEN.format(names=", ".join(taken), model=class_)
 
     for option, names, known, noun in named:
         for name in names:
-            with refusals.collected():
-                if name not in known:
-                    listed = ", ".join(known)
-                    raise ValueError(NO_NAME.format(option, name, noun, class_, listed))
-
-    refusals.raise_all()
+            if name not in known:
+                yield NO_NAME.format(option, name, noun, class_, ", ".join(known))
 
 
 def check_constructor(methods: Collection[str], model: ServedModel) -> None:

@@ -25,7 +25,7 @@ from ..query.paths import key_names
 from ..query.plans import PING, Selection
 from ..query.syntax import resolve
 from ..service import Capabilities
-from ..settings import names_of, Refusals
+from ..settings import names_of
 from .bodies import changed
 from .call_paths import meets_related
 from .fast_path import Write
@@ -33,9 +33,9 @@ from .model import ServedModel
 from .option_checks import (
     check_constructor,
     check_forms,
-    check_names,
-    check_rules,
     check_secrets,
+    name_problems,
+    rule_problems,
 )
 from .references import unseen_references
 from .resolved_call import identifier, not_found
@@ -294,13 +294,12 @@ class SQLAlchemyService(Capabilities):
         :raises ValueError: An option names something that does not exist.
         """
         self._check_driver(app)
-        refusals = Refusals()
+        problems = [*name_problems(self.served), *rule_problems(self.served)]
 
-        for check in (check_names, check_rules, partial(check_constructor, methods)):
-            with refusals.collected():
-                check(self.served)
+        if problems:
+            raise ValueError("\n".join(problems))
 
-        refusals.raise_all()
+        check_constructor(methods, self.served)
         check_forms(self.served, app)
         check_secrets(self.served, app, methods)
         add_session(app, self.served.source)

@@ -8,7 +8,6 @@ import json
 import re
 import typing as t
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from urllib.parse import quote, unquote
@@ -20,7 +19,6 @@ from sqlalchemy.sql.functions import next_value
 
 from ..errors import BadRequest
 from ..problems import Problem
-from ..settings import Refusals
 from .bounds import shortened
 from .casts import cast, cast_and_check, moment_text, of_json_text
 from .column_types import conversion_of
@@ -258,18 +256,20 @@ def fields_of(
     :param dialect: The dialect of the database, if it is known.
     :raises ValueError: A column or a hybrid property has no form on the wire.
     """
-    fields, refusals = [], Refusals()
+    fields, problems = [], []
 
     for name in values_of(mapper):
         if name.startswith("_") and name != options.id:
             continue
 
-        is_hidden = name in options.hidden
-
-        with suppress(ValueError) if is_hidden else refusals.collected():
+        try:
             fields.append(_field(mapper, name, options, dialect))
+        except ValueError as error:
+            problems += [] if name in options.hidden else [str(error)]
 
-    refusals.raise_all()
+    if problems:
+        raise ValueError("\n".join(problems))
+
     return fields
 
 

@@ -24,7 +24,6 @@ from ..query.rules import (
     unknown_names,
     UserRule,
 )
-from ..settings import Refusals
 from .capabilities import check_methods
 from .context import names_of_bodies, Params, restrict
 
@@ -297,25 +296,22 @@ class AccessRules:
             )
 
         scope = capabilities.scope_for(Params())
-        model, refusals = getattr(capabilities.model, "__name__", ""), Refusals()
+        model, problems = getattr(capabilities.model, "__name__", ""), []
 
         for option, rule in self._queries.items():
             own = "allow={...}" if "allow" in option else "readable=..."
-            cure = (
-                DEFAULT.format(path=path, option=own) if rule.option != option else ""
-            )
+            cure = DEFAULT.format(path=path, option=own)
+            problems += [
+                f"{rule.option} names '{name}', which is not a field of '{model}'."
+                f"{cure if rule.option != option else ''}"
+                for name in (unknown_names(scope.fields, rule.query) if scope else ())
+            ]
 
-            with refusals.collected():
-                for name in unknown_names(scope.fields, rule.query) if scope else ():
-                    raise ValueError(
-                        f"{rule.option} names '{name}', which is not a field of"
-                        f" '{model}'.{cure}"
-                    )
+            if not problems and any(placeholders(rule.query, FromRecord)):
+                capabilities.check_rule(rule(None))
 
-                if any(placeholders(rule.query, FromRecord)):
-                    capabilities.check_rule(rule(None))
-
-        refusals.raise_all()
+        if problems:
+            raise ValueError("\n".join(problems))
 
     @cached_property
     def hidden_fields(self) -> frozenset[str]:
