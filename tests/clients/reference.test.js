@@ -44,6 +44,10 @@ async function logIn (password = PASSWORD) {
 async function call (name, fields = {}) {
   const place = operation(name)
   await place.locator('.opblock-summary-control').click()
+  if (Object.keys(fields).some(field => field.includes('['))) {
+    assert.equal(await place.locator('tr[data-param-name*="["]:visible').count(), 0)
+    await place.getByRole('button', { name: /^Operators and orders/ }).click()
+  }
   for (const [field, value] of Object.entries(fields)) {
     await place.locator(`tr[data-param-name="${field}"]`).locator('input, textarea').fill(value)
   }

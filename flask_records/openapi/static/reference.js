@@ -118,6 +118,7 @@ function draw (spec) {
 // What Swagger UI does not tell screen readers, by the elements that it is about.
 const MENDED = [
   ['select', select => ({ 'aria-label': select.closest('tr')?.dataset.paramName ?? 'Servers' })],
+  ['input[type=file]', input => ({ 'aria-label': input.closest('tr')?.dataset.propertyName ?? 'File' })],
   ['pre', () => ({ tabindex: 0 })],
   ['.info .title', () => ({ 'aria-level': 1 })],
   ['.opblock-tag, .models > h4', () => ({ 'aria-level': 2 })],
@@ -132,6 +133,18 @@ function mend () {
     for (const element of reference.querySelectorAll(selector)) {
       for (const [name, value] of Object.entries(attributesOf(element))) element.setAttribute(name, value)
     }
+  }
+}
+
+// Operators of fields, and orders, are most parameters: a button shows them.
+function fold () {
+  for (const parameters of reference.querySelectorAll('.parameters-container:has(tr[data-param-name*="["]):not(:has(> .operators))')) {
+    const toggle = document.createElement('button')
+    toggle.className = 'btn operators'
+    toggle.textContent = `Operators and orders (${parameters.querySelectorAll('tr[data-param-name*="["]').length})`
+    toggle.ariaExpanded = 'false'
+    toggle.onclick = () => { toggle.ariaExpanded = String(toggle.ariaExpanded === 'false') }
+    parameters.prepend(toggle)
   }
 }
 
@@ -174,7 +187,7 @@ logOut.addEventListener('click', () => {
 })
 
 mine.addEventListener('change', load)
-new MutationObserver(mend).observe(reference, { childList: true, subtree: true })
+new MutationObserver(() => { mend(); fold() }).observe(reference, { childList: true, subtree: true })
 scheme.addEventListener('change', paint)
 paint()
 load()
