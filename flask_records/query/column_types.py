@@ -160,22 +160,12 @@ def _enums(type_: sa.Enum, dialect: sa.Dialect | None) -> Conversion:
     )
 
 
-def _as_shortest(column: t.Any) -> t.Any:
-    return sa.type_coerce(column, ShortestDecimal())
+def _as_double(column: t.Any) -> t.Any:
+    return sa.type_coerce(column, sa.Double())
 
 
-class ShortestDecimal(TypeDecorator[Decimal]):
-    """Floats, read as the shortest decimals that stand for them."""
-
-    impl = sa.Float
-    cache_ok = True
-
-    def process_result_value(self, value: t.Any, dialect: sa.Dialect) -> t.Any:
-        """Return a decimal."""
-        return None if value is None else _shortest_decimal(float(value))
-
-
-def _shortest_decimal(number: float) -> Decimal:
+def _shortest_decimal(stored: float) -> Decimal:
+    number = float(stored)
     # The decimal of a whole number would end in a zero.
     is_short = number.is_integer() and abs(number) < MAX_EXACT
     return Decimal(int(number) if is_short else repr(number))
@@ -216,7 +206,12 @@ def _numerics_of_sqlite(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
             raise ValueError(problems.MORE_DIGITS)
 
     is_open = type_.scale is None and type_.asdecimal
-    return replace(conversion, check=check, select=_as_shortest if is_open else None)
+
+    if not is_open:
+        return replace(conversion, check=check)
+
+    # SQLAlchemy rounds floats that it makes decimals to ten decimal places.
+    return replace(conversion, check=check, select=_as_double, show=_shortest_decimal)
 
 
 def _numerics_of_mariadb(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
@@ -409,12 +404,8 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
     sa.Integer: _integers(32),
     sa.BigInteger: _integers(64),
     sa.Numeric: _numerics,
-    sa.Float: Conversion(
-        casts.as_float,
-        # SQLAlchemy rounds those that it makes decimals to ten decimal places.
-        select=lambda column: sa.type_coerce(column, sa.Double()),
-        schema=NUMBER,
-    ),
+    # SQLAlchemy rounds those that it makes decimals.
+    sa.Float: Conversion(casts.as_float, select=_as_double, schema=NUMBER),
     sa.Boolean: Conversion(casts.as_boolean, schema={"type": "boolean"}),
     sa.DateTime: lambda type_, dialect: Conversion(
         casts.as_zoned_moment if type_.timezone else casts.as_naive_moment,

@@ -103,16 +103,10 @@ def nullable(schema: Schema) -> Schema:
     return {**schema, "type": [schema["type"], "null"], **enum}
 
 
-def is_json(type_: TypeEngine[t.Any], dialect: sa.Dialect | None = None) -> bool:
-    """Return ``True`` if a column type holds JSON documents, plain or decorated.
-
-    :param dialect: The dialect of the database. What is the same on all by default.
-    """
-    if not isinstance(type_, TypeDecorator):
-        return isinstance(type_, sa.JSON)
-
-    impl = type_.impl_instance if dialect is None else type_.load_dialect_impl(dialect)
-    return is_json(impl, dialect)
+def is_json(type_: t.Any) -> bool:
+    """Return ``True`` if a column type holds JSON documents, plain or decorated."""
+    is_own = isinstance(type_, TypeDecorator)
+    return is_json(type_.impl_instance) if is_own else isinstance(type_, sa.JSON)
 
 
 def python_type(type_: t.Any) -> type[t.Any] | None:
