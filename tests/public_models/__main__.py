@@ -121,11 +121,13 @@ ALLOWED = [
     Allowed("400", "fit its column", "a default of the package is of another type"),
     Allowed("400", "The data is not valid", "a constructor takes no sample"),
     Allowed("400", "has to be unique", "there is one record that samples refer to"),
+    Allowed("409", "with this 'version_info_id'", "a CHECK constraint takes one key"),
     Allowed("wrong", "create whole labels_hash$", "a constructor computes it"),
     Allowed("other form", "", "a type of the package has one form for several values"),
     Allowed("refused", "has no SQL expression|another table", "hybrids in Python"),
     Allowed("refused", "identifies no record", "'id' is one of several key columns"),
     Allowed("refused", "gives back other values", "hashes"),
+    Allowed("refused", "no form on the wire", "types that need a converter"),
     Allowed("refused", "no body can name", "arguments of constructors"),
     Allowed("no table", "", "columns of another database"),
 ]
