@@ -21,6 +21,7 @@ from flask_records import (
     Converter,
     FlaskRecords,
     FromUser,
+    GeneralError,
     hash_password,
     HookContext,
     SQLAlchemyService,
@@ -218,6 +219,9 @@ def create_app() -> t.Any:
         for body in context.bodies:
             if body.get("name") == "refused":
                 raise BadRequest(MARKUP, errors={"name": MARKUP})
+
+            if body.get("name") == "broken":
+                raise GeneralError("The shelf has fallen")
 
     realtime = Realtime(records)
     things.publish()(lambda event, record, context: ["anonymous"])

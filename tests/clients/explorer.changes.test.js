@@ -275,6 +275,66 @@ test('a change that no event told is met before it is overwritten', async () => 
   assert.equal((await api.call('GET', `things/${id}`)).name, 'Theirs')
 })
 
+test('a change of this tab is undone unless someone has changed the record since', async () => {
+  const { id } = await create({ name: 'Before', count: 1, notes: { a: [1] } })
+  const change = async (name, notes) => {
+    await explorer.press('Edit')
+    await explorer.control('name').fill(name)
+    await explorer.control('notes').fill(notes)
+    await explorer.press('Save')
+  }
+  await explorer.go(`record/things/${id}`)
+  await change('Wrong', '[]')
+  await explorer.press('Undo my change')
+  await page.getByText(`things ${id} is as before.`).waitFor()
+  const { name, notes } = await api.call('GET', `things/${id}`)
+  assert.deepEqual([name, notes], ['Before', { a: [1] }])
+  assert.equal(await page.getByRole('button', { name: 'Undo my change' }).count(), 0)
+
+  await change('Wrong again', '2')
+  await page.route(/things\/\d+$/, async route => {
+    if (route.request().method() === 'PATCH') await api.call('PATCH', `things/${id}`, { count: 5 })
+    await route.continue()
+  })
+  await explorer.press('Undo my change')
+  await page.getByRole('alert').getByText('The record has changed since you read it').waitFor()
+  page.problems.splice(0)
+  assert.equal((await api.call('GET', `things/${id}`)).name, 'Wrong again')
+  await page.unroute(/things\/\d+$/)
+})
+
+test('pictures are shown in forms and records, and files saved', async () => {
+  const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
+  await explorer.go('create/things')
+  await page.locator('input[type=file]').first().setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: png })
+  await page.getByRole('img', { name: 'image' }).waitFor()
+  await explorer.press('Create')
+  await page.locator('.details').getByRole('img', { name: 'image' }).waitFor()
+  const [file] = await Promise.all([page.waitForEvent('download'), explorer.press('Download image')])
+  assert.equal(file.suggestedFilename(), 'image.png')
+  assert.deepEqual(await readFile(await file.path()), png)
+})
+
+test('a related record is chosen by its name', async () => {
+  await explorer.go('create/things')
+  await explorer.control('ownerId').fill('ann <b>lee</b>')
+  await explorer.control('count').focus()
+  await page.waitForFunction(() => [...document.querySelectorAll('input[list]')].some(each => each.value === '1'))
+  await page.getByText('Ann <b>Lee</b>', { exact: true }).waitFor()
+  page.once('dialog', dialog => dialog.accept())
+  await explorer.go()
+})
+
+test('an error that no other value mends says what to do next', async () => {
+  await explorer.go('create/things')
+  await explorer.control('name').fill('broken')
+  await explorer.press('Create')
+  await page.getByRole('alert').filter({ hasText: 'Nothing is changed. Try again' }).waitFor()
+  page.problems.splice(0)
+  page.once('dialog', dialog => dialog.accept())
+  await explorer.go()
+})
+
 test('a record is removed once it is confirmed, and its page shows a removal by others', async () => {
   const [mine, theirs] = await create([{ name: 'mine' }, { name: 'theirs' }])
   await explorer.go(`record/things/${theirs.id}`)

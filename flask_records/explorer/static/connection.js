@@ -44,9 +44,21 @@ export function takeWish () {
 }
 
 // Returns a request with the token of a login.
-export const request = (url, login = keptLogin()) => fetch(url, {
-  headers: { Accept: 'application/json', ...(login ? { Authorization: `Bearer ${login.token}` } : {}) }
+export const request = (url, login = keptLogin(), { headers, ...options } = {}) => fetch(url, {
+  ...options,
+  headers: { ...headers, Accept: 'application/json', ...(login ? { Authorization: `Bearer ${login.token}` } : {}) }
 })
+
+// What to do about errors that no other value mends.
+const NEXT = {
+  429: 'Nothing is changed. Wait for that time, and try again.',
+  500: 'Nothing is changed. Try again, and if that fails, too, tell those who run the application: its log has the error.',
+  503: 'Try again in a moment.'
+}
+
+function explain ({ error }) {
+  if (NEXT[error.code]) error.message = `${error.message.replace(/[.\s]*$/, '.')} ${NEXT[error.code]}`
+}
 
 const base = new URL('.', document.baseURI).href
 
@@ -214,6 +226,7 @@ export class Connection extends EventTarget {
       ? feathers.socketio(socket, { timeout: 30_000 })
       : feathers.rest(`${location.origin}${this.description.prefix}`).fetch((url, given) => fetch(url, { ...given, ...options }))
     client.configure(transport)
+    client.hooks({ error: { all: [explain] } })
     for (const service of this.description.services) register(client, service)
     return client
   }

@@ -88,6 +88,13 @@ export function table (label, heads, rows, { caption = label, ...attributes } = 
       element('tbody', {}, rows.map(row => element('tr', {}, cells(row))))))
 }
 
+// Saves a file.
+export function download (blob, name) {
+  const href = URL.createObjectURL(blob)
+  element('a', { href, download: name }).click()
+  setTimeout(() => URL.revokeObjectURL(href), 60_000)
+}
+
 // Opens a dialog, which is removed once it is closed.
 export function dialog (title, ...children) {
   const id = `dialog-${++numbers}`

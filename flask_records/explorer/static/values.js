@@ -1,5 +1,5 @@
 // Values of records, as a table or a detail shows them.
-import { button, element } from './dom.js'
+import { button, download, element } from './dom.js'
 import { recordLink } from './links.js'
 import { isKey, isRounded, NAMES, ROUNDED } from './schema.js'
 
@@ -36,7 +36,7 @@ export function show (value, field, explorer) {
   if (isRounded(value, field) && !isLoaded(value, field)) return rounded(value)
   if (field.relation) return related(value, field.relation, explorer)
   const isText = typeof value === 'string'
-  return (isText && BY_KIND[field.kind] ? BY_KIND[field.kind] : BY_TYPE[typeof value])(value)
+  return (isText && BY_KIND[field.kind] ? BY_KIND[field.kind] : BY_TYPE[typeof value])(value, field)
 }
 
 // Returns a value as one line of text, with times in the reader's zone.
@@ -93,10 +93,19 @@ function list (value) {
   return element('span', { class: 'list' }, value.map(each => element('span', { class: 'tag' }, text(each))))
 }
 
-function binary (value) {
+// The beginnings of pictures as base64, with their types.
+const PICTURES = { iVBORw: 'png', '/9j/': 'jpeg', R0lGOD: 'gif', UklGR: 'webp' }
+
+// Returns the size of a file, its first bytes, its picture, if it is one, and a button that saves it.
+export function binary (value, { name }) {
   const size = value.replace(/=+$/, '').length * 3 >> 2
   const amount = `${size.toLocaleString()} ${size === 1 ? 'byte' : 'bytes'}`
-  return element('span', { class: 'binary' }, amount, ' ', element('code', {}, hex(value, size)))
+  const [, kind] = Object.entries(PICTURES).find(([start]) => value.startsWith(start)) ?? []
+  const src = `data:image/${kind};base64,${value}`
+  const save = () => download(new Blob([Uint8Array.from(atob(value), each => each.charCodeAt(0))]), `${name}.${kind ?? 'bin'}`)
+  return element('span', { class: 'binary' }, amount, ' ', element('code', {}, hex(value, size)),
+    kind ? element('img', { src, alt: name, onerror: event => event.target.remove() }) : null,
+    button('Download', save, { 'aria-label': `Download ${name}`, class: 'quiet more' }))
 }
 
 function hex (value, size) {

@@ -1,5 +1,6 @@
 // One field of a form: left out, null, or a value, which is chosen or typed.
-import { announce, button, element, field as labelled } from '../dom.js'
+import { announce, button, element, field as labelled, replace } from '../dom.js'
+import { binary } from '../values.js'
 import { addMoment, choicesOf, isJson, isText, makeControl, wordOf } from './controls.js'
 import { addPicker } from './picker.js'
 
@@ -163,6 +164,14 @@ const choiceOf = (field, states) => element('select', { class: 'state', 'aria-la
 // Returns a button that reads a file into a control as base64, or null for other fields.
 function addFile ({ kind, name }, control, change) {
   if (kind !== 'binary') return null
+  const preview = element('span')
+  const draw = () => {
+    const text = control.value.trim()
+    replace(preview, /^[A-Za-z0-9+/]+=*$/.test(text) && text.length % 4 === 0 ? binary(text, { name }) : null)
+  }
+  control.addEventListener('input', draw)
+  // The value is written once the entry is whole.
+  queueMicrotask(draw)
   const size = element('span', { class: 'soft', role: 'status' })
   const chooser = element('input', {
     type: 'file',
@@ -174,12 +183,13 @@ function addFile ({ kind, name }, control, change) {
         control.value = await base64(file)
         size.textContent = `${file.name}, ${file.size.toLocaleString()} bytes`
         change()
+        draw()
       } catch (error) {
         announce(error.message, 'error')
       }
     }
   })
-  return element('span', { class: 'row' }, button('Choose a file…', () => chooser.click(), { 'aria-label': `Choose a file for ${name}` }), size, chooser)
+  return element('span', { class: 'row' }, preview, button('Choose a file…', () => chooser.click(), { 'aria-label': `Choose a file for ${name}` }), size, chooser)
 }
 
 const base64 = file => new Promise((resolve, reject) => {

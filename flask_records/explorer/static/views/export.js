@@ -1,5 +1,5 @@
 // The export of the records that a filter and a search leave, as CSV or JSON.
-import { announce, attempt, button, element } from '../dom.js'
+import { announce, attempt, button, download, element } from '../dom.js'
 import { BYTE_ORDER_MARK, toLine } from '../csv.js'
 import { isRounded, ROUNDED, valueOf } from '../schema.js'
 
@@ -65,10 +65,4 @@ async function * allPages (view) {
     if (records.length < size) return
     next = isByKey ? pages.after(next, records.at(-1)[service.id]) : { ...next, $skip: (next.$skip ?? 0) + size }
   }
-}
-
-function download (blob, name) {
-  const href = URL.createObjectURL(blob)
-  element('a', { href, download: name }).click()
-  setTimeout(() => URL.revokeObjectURL(href), 60_000)
 }

@@ -21,17 +21,28 @@ export function addPicker (explorer, field, control) {
   const known = new Map()
   const list = element('datalist', { id })
   const chosen = element('span', { class: 'soft', role: 'status' })
-  let asked = null
+  // The text that was looked for last, and the promise of its records.
+  let asked = [null]
   const look = async () => {
     const text = control.value
-    if (text !== asked && !known.has(text)) {
-      asked = text
-      for (const record of await lookFor(explorer, related, text)) if (isKey(record[related.id])) known.set(String(record[related.id]), record)
+    if (!known.has(text)) {
+      if (text !== asked[0]) asked = [text, lookFor(explorer, related, text)]
+      for (const record of await asked[1]) if (isKey(record[related.id])) known.set(String(record[related.id]), record)
       list.replaceChildren(...[...known].map(([value, record]) => element('option', { value, label: `${nameOf(record)} (${value})` })))
     }
     chosen.textContent = known.has(control.value) ? nameOf(known.get(control.value)) : ''
   }
+  // A name that one record has stands for its key.
+  const resolve = async () => {
+    await look()
+    const named = [...known].filter(([, record]) => nameOf(record).toLowerCase() === control.value.trim().toLowerCase())
+    if (known.has(control.value) || named.length !== 1) return
+    control.value = named[0][0]
+    control.dispatchEvent(new Event('input'))
+  }
   control.setAttribute('list', id)
+  control.placeholder ||= 'Key or name'
+  control.addEventListener('change', resolve)
   for (const event of ['focus', 'input']) control.addEventListener(event, look)
   // The value is written once the entry is whole.
   queueMicrotask(() => { if (control.value !== '') look() })

@@ -1,5 +1,6 @@
 // One record: its fields, a form that changes it, and its removal.
-import { announce, askRemoval, button, dialog, element, replace } from '../dom.js'
+import { announce, askRemoval, attempt, button, dialog, element, replace } from '../dom.js'
+import { request } from '../connection.js'
 import { bodyFields, described, fieldsOf, isKey, isRounded, ROUNDED } from '../schema.js'
 import { homeOf, wayBack } from '../links.js'
 import { Names } from '../names.js'
@@ -11,6 +12,8 @@ import { makeForm } from './form.js'
 import { showAbsence } from './login.js'
 import { referrersOf, relatedRecords } from './related.js'
 
+// What this tab has changed last in each record: `{ method, before, after }`.
+const changes = new Map()
 // The URL of a record with one of these is that of all records.
 const UNNAMED = [undefined, '', '.', '..']
 
@@ -76,6 +79,7 @@ function showFields (state, before = state.record) {
   state.names.fill(state.body)
   replace(state.tools,
     methodOf(service, record) ? button('Edit', () => showForm(state), { class: 'main', id: 'edit' }) : null,
+    formerOf(state) ? button('Undo my change', event => attempt(event.target, () => undo(state))) : null,
     passwordOf(state) ? button('Set a password…', () => setPassword(state, passwordOf(state))) : null,
     service.methods.includes('remove') && isKey(record[service.id]) ? button('Remove…', () => confirmRemoval(state), { class: 'danger' }) : null)
 }
@@ -96,6 +100,41 @@ function setPassword ({ service, client, id }, field) {
     }
   })
   const opened = dialog('Set a password', element('div', { class: 'stack' }, element('p', {}, 'The user is logged out everywhere.'), form))
+}
+
+const keyOf = ({ service, id }) => `${service.path} ${id}`
+
+// Returns the values before the change of this tab, or null if there is none, or someone has changed
+// the record since.
+function formerOf (state) {
+  const { service, record } = state
+  const { method, before, after } = changes.get(keyOf(state)) ?? {}
+  if (!method || clashes(service, method, after, record).length) return null
+  const names = method === 'patch' ? clashes(service, method, before, after) : bodyFields(service, method).map(({ name }) => name)
+  const pairs = names.filter(name => Object.hasOwn(before, name)).map(name => [name, before[name]])
+  return pairs.length && !pairs.some(([, value]) => isRounded(value)) ? Object.fromEntries(pairs) : null
+}
+
+// Writes the values before the change of this tab back, into the record that is shown and no other.
+async function undo (state) {
+  const { explorer: { connection }, service, id } = state
+  const url = `${connection.address(service.path)}/${encodeURIComponent(id)}`
+  const send = async (method, headers, body) => {
+    const response = await request(url, undefined, { method, headers, body })
+    const answer = await response.json()
+    if (!response.ok) throw Object.assign(new Error(answer.message), { code: answer.code })
+    return [answer, response.headers.get('ETag')]
+  }
+  const { method } = changes.get(keyOf(state))
+  const [now, tag] = await send('GET')
+  const before = state.record
+  state.record = now
+  const former = formerOf(state)
+  if (former) [state.record] = await send({ patch: 'PATCH', update: 'PUT' }[method], { 'If-Match': tag, 'Content-Type': 'application/json' }, JSON.stringify(former))
+  changes.delete(keyOf(state))
+  showFields(state, before)
+  announce(former ? `${service.path} ${id} is as before.` : 'Someone has changed this record since: nothing is undone.', former ? 'info' : 'error')
+  document.getElementById('edit')?.focus()
 }
 
 function showForm (state) {
@@ -137,6 +176,7 @@ async function saveForm (state, method, data, leave) {
   } finally {
     state.isBusy = false
   }
+  changes.set(keyOf(state), { method, before, after: state.record })
   replace(state.notice)
   showFields(state, before)
   announce(`${state.service.path} ${state.id} is saved.`)
