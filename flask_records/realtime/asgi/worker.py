@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import threading
 import time
 import typing as t
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from operator import methodcaller
 
 from ..connections import Reason
@@ -17,10 +19,10 @@ from ..logins import LOGGED_OUT
 from ..server import DISCONNECTED
 from .admission import Admission
 from .protocol import ClientEvent
-from .shutdown import call_at_shutdown
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
+    from types import FrameType
 
     from ..connections import Connection
     from ..server import Server
@@ -53,6 +55,9 @@ MAX_READ_PAUSE: t.Final = 1
 
 STOP_TIMEOUT: t.Final = 5
 """The seconds that the end waits for calls and for receivers of the disconnections."""
+
+SIGNALS: t.Final = (signal.SIGTERM, signal.SIGINT)
+"""The signals that stop a server."""
 
 STOPPED: t.Final = Reason(1001, "The server stops.")
 
@@ -150,7 +155,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self.server.transport = self
         self.start(self._check())
-        call_at_shutdown(self.close)
+        _call_at_shutdown(self.close)
 
     def close(self, go_on: Callable[[], object]) -> None:
         """Admit no more connections, and end those that there are after the calls that
@@ -323,3 +328,43 @@ def _run_logged(function: Callable[[], T]) -> T | None:
     except Exception:
         logger.exception("A message of a client could not be handled.")
         return None
+
+
+def _call_at_shutdown(function: Callable[[Callable[[], object]], None]) -> None:
+    """Call a function in the event loop that is running once a signal asks the server
+    of this process to stop, with the function that lets the server handle it.
+
+    Servers end the lifespan of an application after all of its connections, or close
+    them without their answers. Nothing happens if the server is not in the main thread,
+    or does not handle the signals. A server whose event loop handles them does it at
+    once.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+
+    loop = asyncio.get_running_loop()
+
+    for number in SIGNALS:
+        handler = signal.getsignal(number)
+
+        if callable(handler):
+            signal.signal(number, partial(_handle, loop, function, handler))
+            # An event loop sets this for its own handlers.
+            signal.siginterrupt(number, False)
+
+
+def _handle(
+    loop: asyncio.AbstractEventLoop,
+    function: Callable[[Callable[[], object]], None],
+    handler: Callable[[int, FrameType | None], object],
+    number: int,
+    frame: FrameType | None,
+) -> None:
+    """Handle a signal by a function in an event loop that may call another handler."""
+    go_on = partial(handler, number, frame)
+
+    try:
+        loop.call_soon_threadsafe(function, go_on)
+    except RuntimeError:
+        # The loop is closed.
+        go_on()
