@@ -174,16 +174,17 @@ class DataSchema:
         return valid.model_dump(by_alias=True)
 
     def json_schema(
-        self, part: t.Literal["body", "patch", "query", "result"]
+        self, part: t.Literal["body", "patch", "query", "record", "result"]
     ) -> Record:
         """Return the JSON Schema of a part of a call, without references. A result has
-        all fields. There are no defaults, which tools take for values that are always
-        sent, and write into code that doesn't compile.
+        all fields, and a record that the model has not checked those without a default.
+        There are no defaults, which tools take for values that are always sent, and
+        write into code that doesn't compile.
         """
         model = self._part if part == "patch" else self._model
         made = model.model_json_schema(
-            mode="serialization" if part == "result" else "validation",
-            schema_generator=WireSchema,
+            mode="serialization" if part in ("record", "result") else "validation",
+            schema_generator=ResultSchema if part == "result" else WireSchema,
         )
         schema: Record = _inlined(made, made.get("$defs", {}), ())
         return schema
@@ -200,13 +201,16 @@ class WireSchema(GenerateJsonSchema):
         """Return the schema of a value without its default."""
         return self.generate_inner(schema["schema"])
 
+
+class ResultSchema(WireSchema):
+    """Makes the JSON Schemas of results that a model has checked."""
+
     def field_is_required(self, field: t.Any, total: bool) -> bool:
         """Return ``True`` for a field that is always there."""
         may_lack = field["type"] == "typed-dict-field" or field.get(
             "serialization_exclude_if"
         )
-        is_filled = self.mode == "serialization" and not may_lack
-        return is_filled or super().field_is_required(field, total)
+        return not may_lack or super().field_is_required(field, total)
 
 
 def _names_of(model: type[BaseModel]) -> Iterator[tuple[str, str]]:

@@ -151,15 +151,18 @@ def schemas_of(service: Service, params: Params | None = None) -> Schemas:
 
     results = [each.result for name, each in classes.items() if name in METHODS]
     result = next(filter(None, results), None)
+    own = [name for name in service.methods if name in METHODS]
+    is_checked = all(name in classes and classes[name].result for name in own)
+    part: t.Literal["record", "result"] = "result" if is_checked else "record"
 
     if result is not None:
-        record = result.json_schema("result")
+        record = result.json_schema(part)
         changes |= {"record": record, "many": list_of(record)}
 
     find = classes.get("find")
 
     if find is not None and find.result is not None:
-        found = find.result.json_schema("result")
+        found = find.result.json_schema(part)
         changes["found"] = MAKE_FOUND[find.shape](found)
 
     query = classes["find"].query if "find" in classes else None

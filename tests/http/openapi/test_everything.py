@@ -176,6 +176,8 @@ def test_result_of_a_class_has_all_fields_and_no_defaults(made):
     assert schema["required"] == ["first", "number", "by_level", "best"]
     # Go and Java would not compile with the default of a date.
     assert "default" not in json.dumps(schema)
+    # No class checks what get returns.
+    assert made["components"]["schemas"]["Forecasts"]["required"] == ["city"]
 
 
 def test_bodies_with_files_are_forms(made, operations):
