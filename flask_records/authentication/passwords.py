@@ -72,9 +72,6 @@ class Passwords:
     passes: int = 2
     """The number of passes of a check of Argon2 over the memory."""
 
-    threads: int = 1
-    """The number of threads of a check of Argon2."""
-
     min_length: int = 8
     """The number of characters of the shortest new password."""
 
@@ -134,7 +131,7 @@ class Passwords:
     def _hash(self, password: str) -> str:
         from argon2 import PasswordHasher
 
-        hasher = PasswordHasher(self.passes, self.memory, self.threads)
+        hasher = PasswordHasher(self.passes, self.memory, 1)
         return hasher.hash(_encoded(password))
 
     @cached_property

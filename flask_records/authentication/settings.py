@@ -88,7 +88,7 @@ CHECKS: t.Final[Mapping[str, Check]] = {
 """The checks of the settings. ``None`` stands for a default."""
 
 PASSWORDS: t.Final[Mapping[str, Check]] = dict.fromkeys(
-    ("memory", "passes", "threads", "min_length"), COUNT
+    ("memory", "passes", "min_length"), COUNT
 )
 """The checks of the costs of a password, and of its length."""
 
@@ -170,8 +170,8 @@ def _passwords(
     options = read_settings(place, value, PASSWORDS, example={"passes": 3})
     passwords = Passwords(**options, hasher=hasher)
 
-    if passwords.memory < 8 * passwords.threads:
-        raise RuntimeError(f"{place} needs 8 KiB of memory per thread.")
+    if passwords.memory < 8:
+        raise RuntimeError(f"{place} needs 8 KiB of memory.")
 
     return passwords
 
