@@ -33,7 +33,6 @@ BOOLEANS = {
     **dict.fromkeys(("false", "0", "f", "no", "n", "off"), False),
 }
 UTC = orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z
-WITHOUT_FRACTION = re.compile(rb'(:[0-9]{2})Z"')
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)
 FIRST = dt.datetime.min.replace(tzinfo=dt.UTC) + DAY
@@ -177,19 +176,27 @@ def moment_text(value: dt.datetime) -> str:
     """Return a time as answers have it: in UTC, with milliseconds, and microseconds if
     there are any.
     """
-    moment = value if value.tzinfo is None else _in_utc(value)
-    places = "microseconds" if moment.microsecond % 1000 else "milliseconds"
-    return f"{moment.isoformat(timespec=places)}Z"
+    return moment_json(value)[1:-1].decode()
 
 
-def moments_json(values: Sequence[dt.datetime]) -> list[bytes]:
-    """Return the JSON texts of :func:`moment_text`, in a tenth of the time.
+def moment_json(value: dt.datetime) -> bytes:
+    """Return the JSON text of :func:`moment_text`."""
+    if value.tzinfo is not None:
+        value = _in_utc(value)
 
-    :param values: The times, not of subclasses.
-    """
-    moments = [each if each.tzinfo is None else _in_utc(each) for each in values]
-    text = orjson.dumps(moments, option=UTC).replace(b'000Z"', b'Z"')
-    return WITHOUT_FRACTION.sub(rb'\1.000Z"', text)[1:-1].split(b",")
+    # isoformat() takes four times as long, an eighth of a page of 1,000 records.
+    try:
+        text = orjson.dumps(value, option=UTC)
+    except TypeError:
+        # orjson takes no subclasses.
+        text = f'"{value.isoformat()}Z"'.encode()
+
+    fraction = value.microsecond
+
+    if not fraction:
+        return text[:-2] + b'.000Z"'
+
+    return text if fraction % 1000 else text[:-5] + b'Z"'
 
 
 def as_zoned_moment(value: t.Any) -> dt.datetime:
