@@ -421,26 +421,23 @@ def default_of(field: Field) -> t.Any:
     if default is not None:
         return default.arg if default.is_scalar else KEEP
 
-    if on_server is None:
-        return None
+    return None if on_server is None else _value_of(on_server, field)
 
-    expression = getattr(on_server, "arg", None)
-    is_literal = isinstance(expression, str) or not field.conversion.is_text
 
-    # A number or a truth value in SQL, text("7") or false(), is that of Python.
-    if is_literal and _is_of_text(field):
+def _value_of(on_server: t.Any, field: Field) -> t.Any:
+    """Return the value of a default of the database, or :data:`KEEP`: a text, or a
+    number or a truth value in SQL, such as ``text("7")`` or ``false()``.
+    """
+    expression, conversion = getattr(on_server, "arg", None), field.conversion
+    is_text = conversion.is_text or "enum" in conversion.schema
+    is_number = conversion.schema.get("type") in ("integer", "number", "boolean")
+    is_plain = conversion.show is None and "format" not in conversion.schema
+
+    if is_plain and (is_number or (is_text and isinstance(expression, str))):
         with suppress(ValueError):
             return field.stored(str(expression))
 
     return KEEP
-
-
-def _is_of_text(field: Field) -> bool:
-    """Return ``True`` if the text of a default is read as the database reads it."""
-    conversion = field.conversion
-    type_ = conversion.schema.get("type") if conversion.show is None else None
-    has_text = type_ in ("integer", "number", "boolean") or conversion.is_text
-    return has_text and "format" not in conversion.schema
 
 
 def changed(

@@ -17,7 +17,7 @@ from ..query.operators import LIMIT, POPULATE, SELECT, SKIP, SORT
 from ..query.readers import contained, flag, listed, many, one, pair, pattern, text
 from ..service.globals import current_records
 from ..service.schemas import COUNT, DIRECTION, list_of, object_of, Relation, Schemas
-from .bodies import Constructor, has_constructor
+from .bodies import Constructor
 from .call_paths import sees_keys
 from .populate import service_of
 
@@ -161,8 +161,7 @@ class ModelSchemas:
         if method == "patch":
             return object_of(properties)
 
-        is_constructed = method == "create" and has_constructor(fields)
-        needed = Constructor(fields).required if is_constructed else []
+        needed = Constructor(fields).required if method == "create" else []
         required = [
             field.name
             for field in named

@@ -9,7 +9,7 @@ from ..names import READS
 from ..query.field import values_of
 from ..query.fields import NO_NAME
 from ..query.rules import FromRecord, placeholders, unknown_names
-from .bodies import Constructor, has_constructor
+from .bodies import Constructor
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -142,13 +142,10 @@ def check_constructor(methods: Collection[str], model: ServedModel) -> None:
     """
     fields = model.generic.fields
 
-    if "create" not in methods or not has_constructor(fields):
-        return
-
     known = {*fields.writable, *model.writable}
     names = [n for n in Constructor(fields).required if n not in known]
 
-    if names:
+    if names and "create" in methods:
         listed, class_ = ", ".join(map(repr, names)), model.mapped_class.__name__
         others = [each for each in methods if each != "create"]
         raise ValueError(NEEDED.format(model=class_, names=listed, methods=others))

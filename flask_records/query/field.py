@@ -45,21 +45,14 @@ TEXTS: t.Final[dict[t.Any, Callable[[t.Any], str]]] = {
 }
 """The texts of the parts of identifiers that ``str()`` does not give, by type."""
 
-
 OPAQUE: t.Final = Conversion(
     lambda value: value, is_ordered=False, is_sorted=False, null_texts=()
 )
 """The conversion of a type that has no form on the wire of its own."""
 
 NO_FORM: t.Final = """\
-'{model}.{name}' is of type {type!r}, which has no form on the wire. Give it one, \
+'{model}.{name}' is of type {type!r}, which {reason}. Give it a form on the wire, \
 converters={{{class_}: Converter(read, show)}}, or leave it out, hidden=['{name}'].\
-"""
-
-ONE_WAY: t.Final = """\
-'{model}.{name}' is of type {type!r}, which gives back other values than it takes, as \
-a hash does. Hide it, hidden=['{name}'], or give it a form on the wire, \
-converters={{{class_}: Converter(read, show)}}.\
 """
 
 NO_EXPRESSION: t.Final = """\
@@ -313,9 +306,11 @@ def _field(
     elif conversion is None or (
         conversion.doubt == "one-way" and name not in options.hidden
     ):
-        text = NO_FORM if conversion is None else ONE_WAY
+        hashes = "gives back other values than it takes, as a hash does"
+        reason = "has no form on the wire" if conversion is None else hashes
         names = {"model": mapper.class_.__name__, "name": name, "type": type_}
-        raise ValueError(text.format(**names, class_=type(type_).__name__))
+        class_ = type(type_).__name__
+        raise ValueError(NO_FORM.format(**names, class_=class_, reason=reason))
 
     selected = conversion.selected(name, expression)
 

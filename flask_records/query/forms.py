@@ -53,7 +53,6 @@ SAMPLES: t.Final[tuple[t.Any, ...]] = (
 )
 """The values that a type is tried with, the last ones texts that stand for objects."""
 
-
 NUMBERS: t.Final = (int, float, Decimal)
 
 STORED: t.Final[dict[type[t.Any], tuple[type[t.Any], ...]]] = {
@@ -97,7 +96,7 @@ class Trial:
         """The class of these values, if they are all of one that is known."""
         self._bind = _processor(type_, "process_bind_param", dialect)
         self._result = _processor(type_, "process_result_value", dialect)
-        self._gives_others = self._is_sure = False
+        self._gives_others = False
         own = [self._try(sample) for sample in _samples_of(type_)]
         # The times of a column with a zone have one, if its type leaves the choice.
         is_zoned = bool(getattr(impl, "timezone", False))
@@ -185,10 +184,8 @@ class Trial:
         """Return ``True`` if a form of a type without a sample is read as
         its value, or not at all.
         """
-        if is_plain(form) and not self._is_sure:
-            with suppress(Exception):
-                self._is_sure = is_same(self._read(form), value)
-                return self._is_sure
+        with suppress(Exception):
+            return is_plain(form) and is_same(self._read(form), value)
 
         return is_plain(form)
 

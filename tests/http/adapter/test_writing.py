@@ -37,6 +37,9 @@ class Account(Base):
     expression: Mapped[int] = mapped_column(default=sa.literal_column("1 + 2"))
     server: Mapped[str] = mapped_column(sa.String(10), server_default="it's :new")
     server_number: Mapped[int] = mapped_column(server_default=sa.text("7"))
+    state: Mapped[str] = mapped_column(
+        sa.Enum("on", "off", name="account_state"), server_default="on"
+    )
     role: Mapped[str] = mapped_column(sa.String(10), default="user")
     secret: Mapped[str] = mapped_column(sa.String(10))
     hint: Mapped[str | None] = mapped_column(sa.String(10))
@@ -50,6 +53,7 @@ DEFAULTS = {
     "expression": 3,
     "server": "it's :new",
     "server_number": 7,
+    "state": "on",
     "role": "user",
 }
 CHANGED = {
@@ -60,6 +64,7 @@ CHANGED = {
     "expression": 9,
     "server": "x",
     "server_number": 9,
+    "state": "off",
 }
 
 
