@@ -8,22 +8,13 @@ from collections.abc import Mapping
 from ..authentication.records import current_records
 from ..errors import CLASS_NAME
 from ..http.pieces import EVENT_STREAM
-from ..names import method_named, METHODS, READS
+from ..names import method_named, METHODS
 
 if t.TYPE_CHECKING:
     from ..service.schemas import Schema
     from .description import CallDescription
 
 JSON: t.Final = "application/json"
-
-ETAG: t.Final = {
-    "headers": {
-        "ETag": {
-            "description": "The version of the answer. Writes take it as If-Match.",
-            "schema": {"type": "string"},
-        }
-    }
-}
 
 ERROR: t.Final = "Error"
 """The name of the schema of errors, and of the answer with an unnamed error."""
@@ -88,9 +79,7 @@ def successes(method: str, result: Schema) -> dict[str, dict[str, t.Any]]:
     :param result: The schema of the result.
     """
     if method in METHODS:
-        headers = ETAG if method in READS else {}
-        status = "201" if method == "create" else "200"
-        return {status: {**answer("Success.", result), **headers}}
+        return {"201" if method == "create" else "200": answer("Success.", result)}
 
     empty = answer("An empty result.", {})
     return {"200": answer("The result of a custom method.", result), "204": empty}

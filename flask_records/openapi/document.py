@@ -13,7 +13,7 @@ from ..authentication.strategies import ACCESS_TOKEN
 from ..http.formatter import dumps
 from ..http.routes import current_routes, fill_placeholders
 from ..service.context import Params
-from .answers import ERROR, error_answers, ERROR_SCHEMA, ERRORS, reference, streamed
+from .answers import ERROR, error_answers, ERROR_SCHEMA, reference, streamed
 from .description import describe, type_names
 from .operations import DIRECTION_NAME, ENDS, Operations
 from .reference import current_settings, current_title
@@ -112,17 +112,13 @@ def _stream(security: list[dict[str, t.Any]]) -> tuple[str, dict[str, t.Any]]:
     :param security: The schemes of which a caller may use one.
     """
     path = next(current_app.url_map.iter_rules(STREAM)).rule.rstrip("/")
-    errors = {
-        str(status): reference("responses", ERRORS[status][0])
-        for status in (400, 401, 403, 429, 503, "default")
-    }
     return path, {
         "operationId": "streamEvents",
         "tags": [path.strip("/")],
         "summary": "Get events as they happen",
         "description": "Each has the name of the 'event', its 'data' and the 'path' of"
         " its service. The first one is 'connected'.",
-        "responses": {**streamed("get"), **errors},
+        "responses": {**streamed("get"), "default": reference("responses", ERROR)},
         "security": security,
     }
 

@@ -212,7 +212,6 @@ class Operations:
         """
         first = calls[0]
         name = f"{first.method}{'Many' * first.is_many}"
-        is_conditional = method_named(first.method).changes_records
         custom = [call for call in calls if call.is_custom]
         plain = [call for call in calls if not call.is_custom]
         responses: dict[str, t.Any] = {}
@@ -229,7 +228,7 @@ class Operations:
             **({"description": first.text} if first.text else {}),
             "parameters": [
                 *_parameters(first.query, first.method),
-                *([IF_MATCH] if is_conditional else []),
+                *([IF_MATCH] if method_named(first.method).changes_records else []),
             ],
             "responses": responses | errors_of(first),
             "security": [] if first.is_public else self._security,
