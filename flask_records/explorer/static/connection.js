@@ -82,7 +82,8 @@ export class Connection extends EventTarget {
     this.client = this.makeClient(this.socket)
     this.stranger = this.makeClient(null, { credentials: 'omit' })
     // What a socket has not sent yet would have no answer in time, and be sent nevertheless.
-    if (this.socket) this.client.hooks({ before: { all: [context => this.connected(context)] } })
+    // The hooks of logins wait, too: this one is the first.
+    if (this.socket) this.client.hooks({ around: { all: [(context, next) => this.connected(context).then(next)] } })
   }
 
   // Why nothing comes and goes, or null.
