@@ -411,6 +411,7 @@ class SQLAlchemyService(Capabilities):
         reading, call = self.served.open_reading(params, has_groups=True)
         pagination = self.pagination if params.paginate else Pagination()
         limit, skip = pagination.limit(call.query.limit), call.query.skip
+        has_pages = pagination.is_on
 
         # One connection for both, given back before other services are called.
         with reading:
@@ -420,12 +421,12 @@ class SQLAlchemyService(Capabilities):
             has_total = pagination.total or limit == 0
             total = skip + len(rows) if has_total else None
 
-            if pagination.is_on and has_total and not is_last:
+            if has_pages and has_total and not is_last:
                 total = reading.rows(call.model.plans.count(call.query))[0][0]
 
         records = call.records(rows)
 
-        if limit is None or not pagination.is_on:
+        if limit is None or not has_pages:
             return records
 
         return Page(total, limit, skip, records)
