@@ -102,15 +102,17 @@ def _check_tokens(
         problem = NO_USERS.format(path=authentication.users_path)
 
     for path, access in records.accesses.items() if problem else ():
-        strategies = [authentication.strategies[name] for name in access.strategies]
         service = records.services[path]
-        is_issuer = path in records.authentications
-        is_closed = not (is_issuer or service.public.issuperset(service.methods))
-        needs_tokens = is_closed and JWT in strategies
+        is_asked = access.find_service() is authentication
+        is_closed = not service.public.issuperset(service.methods)
 
-        if access.find_service() is authentication and (
-            needs_tokens or service.capabilities.is_personal
-        ):
+        if not is_asked or not is_closed or path in records.authentications:
+            continue
+
+        # Keys of users end as tokens do.
+        strategies = [authentication.strategies.get(name) for name in access.strategies]
+
+        if JWT in strategies or service.capabilities.is_personal:
             raise RuntimeError(NO_TOKENS.format(path=path, problem=problem))
 
 

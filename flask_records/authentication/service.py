@@ -396,43 +396,29 @@ class AuthenticationService(Capabilities):
 
         :param accepted: The names of the strategies that are accepted.
         """
-        names = [name for name in self.strategies if name in accepted]
-        names += [name for name in self.strategies if name not in accepted]
+        own = [name for name in self.strategies if name in accepted]
+        others = [name for name in self.strategies if name not in accepted]
+        found = next(filter(None, (self._parsed(n, headers) for n in own)), None)
 
-        for name in names:
-            strategy = self.strategies[name]
-            credentials = strategy.parse(headers) if strategy.parse else None
+        if found is None:
+            return next(filter(None, (self._parsed(n, headers) for n in others)), None)
 
-            if credentials is not None:
-                is_bearer = strategy is JWT and len(accepted) > 1
-                other = (
-                    self._other(headers, credentials, accepted) if is_bearer else None
-                )
-                return other or {"strategy": name, **credentials}
+        is_token = len(own) > 1 and self.strategies[found["strategy"]] is JWT
 
-        return None
+        if not is_token or self.has_signed(found[ACCESS_TOKEN]):
+            return found
 
-    def _other(
-        self, headers: Headers, credentials: Record, accepted: Collection[str]
-    ) -> Record | None:
-        """Return the credentials of a strategy of the application that reads the same
-        header as the built-in one, if this one has not signed the token there.
-        """
-        if self.has_signed(credentials[ACCESS_TOKEN]):
-            return None
-
+        # A strategy of the application may read its own token from this header.
         rest = Headers([pair for pair in headers if pair[0].lower() != "authorization"])
+        readers = [
+            n for n in own if n != found["strategy"] and not self._parsed(n, rest)
+        ]
+        return next(filter(None, (self._parsed(n, headers) for n in readers)), found)
 
-        for name in accepted:
-            parse = self.strategies[name].parse
-
-            if parse is None or self.strategies[name] is JWT:
-                continue
-
-            if (other := parse(headers)) is not None and parse(rest) is None:
-                return {"strategy": name, **other}
-
-        return None
+    def _parsed(self, name: str, headers: Headers) -> Record | None:
+        parse = self.strategies[name].parse
+        credentials = parse(headers) if parse else None
+        return None if credentials is None else {"strategy": name, **credentials}
 
     @property
     def has_tokens(self) -> bool:

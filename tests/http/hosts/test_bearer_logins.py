@@ -176,3 +176,15 @@ def test_strategy_for_logins_alone_needs_a_secret():
 
     with pytest.raises(RuntimeError, match="shorter than 32 bytes"):
         records.init_app(app)
+
+
+@pytest.mark.parametrize("headers", [{"X-Api-Key": "robot's key"}, {}])
+def test_other_credentials_do_not_stand_for_a_wrong_token(headers):
+    strategies = {"host": host_strategy({}), "api-key": API_KEY}
+    records = make_records(strategies=strategies)
+    records.add("all", Echo(), strategies=["jwt", "host", "api-key"])
+
+    with serving(records) as client:
+        answer = client.get("/all", headers={**bearer("x"), **headers})
+
+    assert (answer.status_code, answer.json["message"]) == (401, "Unknown to the host.")
