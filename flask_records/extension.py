@@ -175,7 +175,7 @@ class FlaskRecords(CallSignals):
         :param formatter: Makes the responses of this service.
         :param body_parsers: Parsers of the bodies of this service, by media type.
         :param schemas: The models of pydantic that calls are checked by, by method:
-            that of the data, or a mapping of ``data``, ``query`` and ``result`` to
+            of the data, or a mapping of ``data``, ``query`` and ``result`` to
             models. They add to the rules of a mapped class. None by default.
         :param name: The name of its records in documents and types, such as
             ``Message``. Made of the path by default.

@@ -51,7 +51,7 @@ without one.\
 """
 
 NO_FIELD: t.Final = """\
-'{path}' has no field '{field}' that tells whether the address of a user is confirmed. \
+'{path}' has no field '{field}' that says whether the address of a user is confirmed. \
 Add a column, name another field, AccountManagement(verified=...), or none, \
 verified=None.\
 """
@@ -73,7 +73,7 @@ class AccountManagement(Capabilities):
     ``authManagement``, with ``public=["create"]``. The address of a user is the field
     of their logins.
 
-    No answer tells whether there is an account, but for the action ``checkUnique``.
+    No answer reveals whether there is an account, but for the action ``checkUnique``.
 
     :param authentication: The service that logs the users in. Its store has the tokens.
     :param send: Sends a :class:`.Mail`, in the background, after the commit. In debug
@@ -160,7 +160,7 @@ class AccountManagement(Capabilities):
     def _check_writes(self, users: Service, verified: str) -> None:
         """Check what clients may write of users.
 
-        :param verified: The field that tells whether the address is confirmed.
+        :param verified: The field that says whether the address is confirmed.
         """
         clients = users.capabilities.scope_for(None)
 
@@ -241,7 +241,7 @@ class AccountManagement(Capabilities):
         user = self._users.find(self._address_in(data.get("value")))
         own_id = params.user_id if self._is_caller(params) else None
 
-        # Guesses of other identifiers would tell which one has the address.
+        # Guesses of other identifiers would reveal which one has the address.
         if str(data.get("ownId")) != str(own_id):
             own_id = None
 
@@ -251,7 +251,7 @@ class AccountManagement(Capabilities):
 
     def _send(self, kind: str, data: Record, params: Params) -> None:
         address = self._address_in(data.get("value"))
-        # Whether or not there is an account.
+        # Count the attempt also without an account.
         count_account(current_call.path, address)
         send_later(partial(self._mail, kind, address))
 
@@ -336,7 +336,7 @@ class AccountManagement(Capabilities):
         user = self._caller(value, self._password, params)
         address = self._address_in(value.get("changes"))
         self._check_address(address)
-        # Whether or not there is an account.
+        # Count the attempt also without an account.
         count_account(current_call.path, address)
         send_later(partial(self._mail_change, user[self._users.id], address))
 

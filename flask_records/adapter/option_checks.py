@@ -34,7 +34,7 @@ name. Give the values of hooks other names.\
 """
 
 SECRETS: t.Final = """\
-Clients can read %s of '%s', as their names may be those of secrets. Hide them, \
+Clients can read %s of '%s', as their names may be names of secrets. Hide them, \
 SQLAlchemyService(%s, hidden=%s), or let clients read them: \
 visible=dict.fromkeys(%s, True).\
 """
@@ -49,7 +49,7 @@ SECRET_WORDS: t.Final = frozenset(
     "apikey credential credentials dek encrypted jti jwt masterpass otp pass passphrase"
     " privkey pwd pwdhash salt secret secrets token tokens totp uniquifier".split()
 )
-"""The words that make the name of a field like that of a secret."""
+"""The words that make the name of a field look like a secret's."""
 
 SECRET_PAIRS: t.Final[Mapping[str, Collection[str]]] = {
     "key": "access activation api auth encryption master private reset session"
@@ -161,7 +161,7 @@ def check_forms(model: ServedModel, app: Flask) -> None:
 
 
 def check_secrets(model: ServedModel, app: Flask, methods: Collection[str]) -> None:
-    """Log a warning for fields that clients may read whose names are like those of
+    """Log a warning for fields that clients may read whose names are like names of
     secrets, unless ``fields`` or a rule names them.
     """
     if model.options.listed is not None or not any(name in methods for name in READS):

@@ -56,7 +56,7 @@ def unseen_references(
     stored: Callable[[Sequence[str]], Rows] | None = None,
 ) -> list[set[str]]:
     """Return the names of the fields in each body of a client that refer to a record
-    which the caller can't find, there or not. The database looks after those of
+    which the caller can't find, there or not. The database looks after keys of
     services without rules.
 
     :param stored: Returns the values of fields in the records that the body changes,

@@ -329,7 +329,7 @@ class SQLAlchemyService(Capabilities):
         return Matching(served.syntax, model.paths, find_related)
 
     def deciding_names(self, names: Collection[str]) -> frozenset[str]:
-        """Return the names of the fields that conditions depend on: those of the
+        """Return the names of the fields that conditions depend on: the fields of the
         relationships in the place of paths.
         """
         relationships, deciding = self.served.mapper.relationships, set[str]()

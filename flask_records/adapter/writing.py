@@ -139,8 +139,8 @@ class Guards(t.NamedTuple):
         """Refuse values that a client may not write to the records of instances, which
         are new ones, or as they are stored.
 
-        :raises BadRequest: There is one. The value that a record has already is no
-            problem, if the client sees it.
+        :raises BadRequest: There is one. The value that a record has already is
+            accepted, if the client sees it.
         """
         problems = {}
         is_new, model = write.method == "create", write.call.model
@@ -375,7 +375,7 @@ class UnitOfWork:
 
 def _refusal(write: Write, error: Exception, name: str = "") -> BadRequest | None:
     """Return the error of the client for one that the code of the model has raised, or
-    ``None`` if that is none of the client's.
+    ``None`` if that is not the client's.
 
     :param name: The name of the field whose value the code got, if it was one.
     """
@@ -388,7 +388,7 @@ def _refusal(write: Write, error: Exception, name: str = "") -> BadRequest | Non
     if not (is_meant or is_client):
         return None
 
-    # Other errors may tell of the code of the application.
+    # Other errors may reveal the code of the application.
     problem = Problem.of(error) if is_meant else NOT_VALID
     reason = f": {problem}" if is_meant else "."
 

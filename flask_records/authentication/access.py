@@ -97,7 +97,7 @@ class Access:
         except RecordsError as error:
             is_public = context.method in context.service.public
 
-            # Failures of the server are no invalid credentials.
+            # Failures of the server are not invalid credentials.
             if not is_public or error.code is None or error.code >= 500:
                 raise
 

@@ -33,7 +33,7 @@ if t.TYPE_CHECKING:
 HEADER: t.Final = "X-Api-Key"
 
 PREFIX: t.Final = 8
-"""The number of characters of a key that are stored, to tell keys apart."""
+"""The number of characters of a key that are stored, to recognize keys."""
 
 USE: t.Final = 60
 """The seconds within which the last use of a key is written once."""

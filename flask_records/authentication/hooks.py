@@ -55,7 +55,7 @@ def hash_password(*fields: str) -> Hook:
 
 
 def accept_me(method: str, context: HookContext) -> None:
-    """Let the identifier ``me`` stand for that of the caller: a before hook of users
+    """Let the identifier ``me`` stand for the caller's: a before hook of users
     for get, update, patch and remove.
 
     :raises NotAuthenticated: There is no caller.

@@ -45,7 +45,7 @@ ALGORITHMS: t.Final = "id_token_signing_alg_values_supported"
 
 SIGNATURES: t.Final = re.compile(r"(RS|PS|ES)(256|384|512)|EdDSA|Ed25519|ES256K")
 """The algorithms that sign ID tokens with a key of the provider alone. Secrets sign
-nothing here: a key that is published is none.
+nothing here: a published key proves nothing.
 """
 
 KEY_TYPES: t.Final = ("RSA", "EC", "OKP")

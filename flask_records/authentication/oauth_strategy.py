@@ -181,7 +181,7 @@ class OAuthStrategy:
 
 def _is_kept(fields: Fields, name: str, value: t.Any) -> bool:
     """Return whether users have a field of a login. An optional field that does not fit
-    is no reason to refuse the login.
+    does not refuse the login.
     """
     if name not in OPTIONAL_FIELDS:
         return name in fields.names

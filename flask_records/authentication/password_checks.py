@@ -35,7 +35,7 @@ AuthenticationService(custom_hashing=True):
 
 
 NO_TOKENS: t.Final = """\
-The service '{path}' needs tokens, and there are none. {problem} Or name the \
+The service '{path}' needs tokens, and has none. {problem} Or name the \
 strategies that the service accepts: records.add("{path}", ..., strategies=[...]).\
 """
 

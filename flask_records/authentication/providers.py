@@ -18,7 +18,7 @@ ID = re.compile(r"[!-~](?:[ -~]{0,253}[!-~])?")
 """Visible characters of ASCII, which no database changes, and no font hides."""
 
 EMAIL = re.compile(rf"(?=[!-~]+\Z){ADDRESS_PART}{{1,64}}@{ADDRESS_PART}{{1,189}}")
-"""An email in ASCII: others may look like that of another user."""
+"""An email in ASCII: others may look like another user's."""
 
 NAME = re.compile(r"(?!\s*\Z)[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]{1,255}")
 """Text of one line."""
@@ -218,7 +218,7 @@ KNOWN: dict[str, Provider] = {
         Provider(
             "linkedin",
             scope=OPENID,
-            # Its ID tokens have no nonce, so that the profile is asked for instead.
+            # The ID tokens have no nonce, so that the profile is asked for instead.
             authorize_url="https://www.linkedin.com/oauth/v2/authorization",
             access_url="https://www.linkedin.com/oauth/v2/accessToken",
             profile_url="https://api.linkedin.com/v2/userinfo",

@@ -53,7 +53,7 @@ SUMMARIES: t.Final = {"create": "Log in", "remove": "Log out"}
 """The summary of each method in documents."""
 
 TOKEN_STRATEGIES: t.Final = ("jwt", KIND)
-"""The strategies that are no attempts to log in: their tokens can't be guessed."""
+"""The strategies that are not attempts to log in: their tokens can't be guessed."""
 
 EXTENSION: t.Final = "records_authentication"
 """The key of ``app.extensions`` with the settings of the authentication services."""
@@ -83,7 +83,7 @@ class AuthenticationService(Capabilities):
         :meth:`str.lower`: in logins, and in all writes of users. No change by default:
         names that a database takes for the same are different users.
     :param strategies: Strategies besides ``local`` and ``jwt``, by name. They replace
-        those of the same name.
+        the ones of the same name.
     :param tokens: The table of tokens, :class:`.TableTokens`. With it, tokens can be
         revoked. Without it a token is valid until it expires, the password changes, or
         the user is removed.
@@ -232,7 +232,7 @@ class AuthenticationService(Capabilities):
     def users(self) -> Service:
         """The service that has the users.
 
-        :raises RuntimeError: There is none.
+        :raises RuntimeError: No such service exists.
         """
         return self.lookup.service
 
@@ -272,7 +272,7 @@ class AuthenticationService(Capabilities):
         )
 
     def strategy(self, name: str) -> Strategy | OAuthStrategy:
-        """Return a strategy by its name, or that of a configured OAuth provider."""
+        """Return a strategy by its name, or a configured OAuth provider's."""
         return self.strategies.get(name, OAUTH)
 
     def create(self, data: t.Any, params: Params) -> Record:
@@ -358,7 +358,7 @@ class AuthenticationService(Capabilities):
         return result
 
     def end_session(self, session: Record) -> None:
-        """Revoke the tokens of a session, and tell its connections.
+        """Revoke the tokens of a session, and end the logins of its connections.
 
         :param session: The claims that its tokens have in common.
         """
@@ -439,7 +439,7 @@ class AuthenticationService(Capabilities):
         context.service.emit(EVENTS[method], event)
 
     def login(self, username: str, password: str) -> Record:
-        """Return the user with a name and a password. Takes as long if there is none.
+        """Return the user with a name and a password. Takes as long without one.
 
         :param username: The name as it was typed.
         :param password: The password as it was typed.
@@ -463,7 +463,7 @@ class AuthenticationService(Capabilities):
 
         id = user[users.id]
         user, stored = users.load(id)
-        # Where `get` returns no hash, there is none to compare tokens with.
+        # Where `get` returns no hash, tokens are compared with nothing.
         has_hash = users.password in stored or users.password in users.credentials(id)
         return VerifiedUser(user, users.service, hash if has_hash else None)
 

@@ -36,7 +36,7 @@ KEY_ALGORITHMS: t.Final = ("RS256", "ES256", "EdDSA")
 """The algorithms that sign with a private key, by which its kind is known."""
 
 OTHER_KEY = re.compile(rb"\s*(\{|ssh-|ecdsa-)|.*-----BEGIN", re.DOTALL)
-"""Keys of other kinds, which are no secrets."""
+"""Keys of other kinds, which are not secrets."""
 
 LIFETIME_TEXT = re.compile(r"(\d{1,9}) ?(s|m|h|d|w)?")
 

@@ -46,7 +46,7 @@ class StoredToken:
     """Its identifier. All refresh tokens of a session are one token of the table."""
 
     kind: str
-    """The kind of the token, which tells its use."""
+    """The kind of the token, which says its use."""
 
     owner: str
     """The identifier of the user, as text."""
@@ -126,8 +126,8 @@ class TableTokens:
         return bool(self._records._patch(None, changes, Params(query=query)))
 
     def remove(self, id: str) -> bool:
-        """Remove a token. Return ``False`` if there is none. Of several calls at once,
-        one finds it.
+        """Remove a token. Return ``False`` if it is not there. Of several calls at
+        once, one finds it.
         """
         return bool(self._records._remove(None, Params(query={"id": id})))
 

@@ -39,12 +39,12 @@ CLAIM: t.Final = "sid"
 """The claim of a token that names its session, if refresh tokens renew it."""
 
 ENDING: t.Final = (CLAIM, "jti")
-"""The claims that tell which tokens a logout ends, the one that counts first."""
+"""The claims by which a logout ends tokens, the one that counts first."""
 
 NO_CLAIMS: t.Final[Mapping[str, t.Any]] = {}
 
 PARSER_ERRORS: t.Final = (ValueError, OverflowError, TypeError, RecursionError)
-"""The errors with which PyJWT ends for parts that are no JSON of a token."""
+"""The errors with which PyJWT ends for parts other than a token's JSON."""
 
 EXPIRED: t.Final = "jwt expired"
 
@@ -360,7 +360,7 @@ class UserTokens:
         return loaded
 
     def _has_password_of(self, payload: Record, user: Record) -> bool:
-        """Return whether a token is no older than the password of its user. Tokens of
+        """Return whether a token is as new as the password of its user. Tokens of
         other servers do not depend on it, and are accepted.
         """
         token_id = payload["jti"]
@@ -373,7 +373,7 @@ class UserTokens:
         return hmac.compare_digest(expected, token_id)
 
     def _key_of(self, id: Id) -> str:
-        """Return the key of the tokens of a user, who is none of another path."""
+        """Return the key of the tokens of a user of this path."""
         return _key("sub", f"{self._users.path}:{id}")
 
 
@@ -394,7 +394,7 @@ def refused(message: str) -> NotAuthenticated:
 
 
 def _token_id(head: str, users: str, hash: str | None) -> str:
-    # The salt of the hash is secret, so that the fingerprint tells nothing about it.
+    # The salt of the hash is secret, so that the fingerprint reveals nothing about it.
     tag = fingerprint(head, users, hash)
     return f"{head}-8{tag[:3]}-{tag[3:15]}"
 

@@ -60,7 +60,7 @@ class Users:
     def service(self) -> Service:
         """The service that has the users.
 
-        :raises RuntimeError: There is none.
+        :raises RuntimeError: No users service exists.
         """
         try:
             return self.services[self.path]

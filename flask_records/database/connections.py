@@ -260,8 +260,8 @@ def _prepare_sqlite(connection: sa.Connection) -> bool:
 
 def _end(context: sa.ExceptionContext) -> None:
     """End a connection whose transaction the database has ended, so that nothing is
-    written after it that would be committed alone, and one that an exception has
-    interrupted, which is none of the driver's: the next statement might get the answer
+    written after it that would be committed alone, and one that another
+    exception than the driver's has interrupted: the next statement might get the answer
     to this one.
     """
     connection = context.connection

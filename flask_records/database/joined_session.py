@@ -48,7 +48,7 @@ A hook or a method has ended the transaction of the session by 'commit', 'rollba
 
 FOLLOWERS: t.Final = "records_followers"
 """The key in the ``info`` of a session with the functions by the transaction that they
-follow. Those of ``None`` follow one that is committed.
+follow. The ones of ``None`` follow one that is committed.
 """
 
 logger = logging.getLogger(__package__)

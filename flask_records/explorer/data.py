@@ -40,7 +40,7 @@ def services_for(params: Params) -> Record:
         **entrance(),
         "user": _user(params),
         "userPath": authenticator.users_path if authenticator else None,
-        # Those without records, such as authentication, are last.
+        # Services without records, such as authentication, are last.
         "services": sorted(
             services, key=lambda each: not {*READS} & {*each["methods"]}
         ),

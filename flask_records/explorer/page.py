@@ -55,7 +55,7 @@ class Explorer:
     """Gives applications a page on which developers see, query and change records. It
     calls the services as the user who is logged in there, and has no right of its own.
 
-    It is there if the application is in debug mode when it is set up, ``allow`` tells
+    It is there if the application is in debug mode when it is set up, ``allow`` says
     for whom, or ``RECORDS_EXPLORER`` has ``{"enabled": True}``.
 
     :param records: The extension with the services.

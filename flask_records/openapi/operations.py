@@ -246,7 +246,7 @@ class Operations:
 
     def _content(self, calls: Sequence[CallDescription]) -> dict[str, t.Any]:
         """Return the bodies of an operation by media type: a form with files, else
-        JSON. Other types are those of services that do not take it.
+        JSON. Other types belong to services that do not take it.
         """
         types = current_records.media_types_of(self._service.service)
         has_files = any(_has_files(each.data) for each in calls)

@@ -147,8 +147,8 @@ class Converter:
 
     read: t.Callable[[t.Any], t.Any] | None = None
     """Returns the value for the column of a JSON value, or of text in a query. It also
-    gets what hooks and calls in Python give. The text of a :exc:`ValueError` is that of
-    a 400. By default, values are read like any value of the type.
+    gets what hooks and calls in Python give. The text of a :exc:`ValueError` is
+    shown in a 400. By default, values are read like any value of the type.
     """
 
     show: t.Callable[[t.Any], t.Any] = str

@@ -254,7 +254,7 @@ class Trial:
         """Return ``True`` if the type below stores a value as it is."""
         class_ = self.stored_class
 
-        # What only the database knows is an object for SQLAlchemy.
+        # A type that only the database knows is an object for SQLAlchemy.
         if class_ in (None, object):
             return self._stores_documents or not isinstance(bound, (dict, list))
 
@@ -267,7 +267,7 @@ def is_tried(type_: TypeDecorator[t.Any]) -> bool:
     return (
         any(_has_own(type_, name) for name in names)
         and not _converts_in_sql(type_)
-        # Its values are members, and texts in the database.
+        # Values of an enum are members, and texts in the database.
         and not isinstance(type_.impl_instance, sa.Enum)
     )
 

@@ -22,7 +22,7 @@ if t.TYPE_CHECKING:
 
 
 class Reason(t.NamedTuple):
-    """A reason for closing a connection, as clients are told."""
+    """A reason for closing a connection, which clients get."""
 
     code: int
     """The code of WebSockets."""
@@ -248,6 +248,6 @@ class Channel:
         """Disconnect all connections that have joined, of all workers, once the call
         in progress has been committed, or at once.
 
-        :param reason: What the clients are told.
+        :param reason: The reason that the clients get.
         """
         self._server.disconnect_members(self.name, reason)

@@ -56,7 +56,7 @@ MAX_EVENTS: t.Final = 100
 """The maximum number of events of a transaction in one entry of the log."""
 
 DISCONNECTED: t.Final = "disconnected"
-"""The event that tells a client why the application disconnects it."""
+"""The event with the reason for which the application disconnects a client."""
 
 REASON: t.Final = "The server has ended the connection."
 """The message to a client whose connection the application ends, by default."""
@@ -147,7 +147,7 @@ class Server:
         """Add a connection, and log it in if its headers have credentials.
 
         :param id: The id that its transport knows it by.
-        :param accept: Tells the client that it is connected, which loads its data then.
+        :param accept: Lets the client know that it is connected, to load its data.
         :param check: Raises an error for a login that may not connect.
         :raises Exception: The credentials are wrong, or can't be checked.
         """
@@ -172,7 +172,7 @@ class Server:
         """Disconnect the members of a channel, on all workers, once the call in
         progress has been committed, or at once.
 
-        :param reason: What the clients are told.
+        :param reason: The reason that the clients get.
         """
         entry = dumps({"disconnect": channel, "reason": reason or REASON})
         # The events of the transaction follow.

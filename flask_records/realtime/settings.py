@@ -28,7 +28,7 @@ class Settings:
     """The prefix of all names in Redis."""
 
     origins: tuple[str, ...] = ()
-    """The origins of pages that may connect besides the app's: those of
+    """The origins of pages that may connect besides the app's: the ones of
     ``RECORDS_CORS`` by default, ``("*",)`` for all.
     """
 

@@ -171,8 +171,8 @@ def capabilities_of(target: t.Any) -> Capabilities:
 
 
 def methods_of(path: str, target: t.Any, names: Collection[str]) -> tuple[str, ...]:
-    """Return the names of the methods of an object that can be called, those of the six
-    first.
+    """Return the names of the methods of an object that can be called, first
+    of the six.
 
     :param path: The path of the service.
     :param names: The methods that can be called. Of the six, only those that the object
@@ -215,7 +215,7 @@ def check_methods(
         if name not in methods:
             raise ValueError(
                 f"'{option}' of '{path}' names '{name}', which is not a method. The"
-                f" methods are: {', '.join(methods)}, and those of the object that"
+                f" methods are: {', '.join(methods)}, and methods of the object that"
                 " 'methods' names."
             )
 

@@ -175,8 +175,7 @@ def selected(service: Service, context: HookContext, result: t.Any) -> t.Any:
 
 def shown(service: Service, context: HookContext) -> t.Any:
     """Return the result of a client's call as the client gets it: without hidden
-    fields, those that rules hide from it, and those of the service that its ``$select``
-    does not name.
+    fields, fields that rules hide, and fields that its ``$select`` does not name.
     """
     parts, viewer, result = service.capabilities, context.params.user, context.sent
     rules, unwanted = parts.field_rules.visible, NO_FIELDS

@@ -139,8 +139,8 @@ class AccessRules:
 
             if method in service.custom_methods and isinstance(rule, Mapping):
                 raise TypeError(
-                    f"{self._name('allow')} has a query for '{method}', which is no"
-                    " method of records. Give a function that returns True or False."
+                    f"{self._name('allow')} has a query for '{method}', which is not"
+                    " a method of records. Give a function that returns True or False."
                 )
 
             self.allow[method] = rule_of(rule, name)

@@ -130,8 +130,8 @@ ANYTHING: t.Final = Schemas(
 
 
 def schemas_of(service: Service, params: Params | None = None) -> Schemas:
-    """Return the JSON Schemas of a service as one caller sees them: those of its object
-    with those of the classes that check its calls.
+    """Return the JSON Schemas of a service as one caller sees them: its object's
+    with the schemas of the classes that check its calls.
 
     :param params: The params of the caller, or ``None`` for what all clients together
         see.

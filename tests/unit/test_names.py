@@ -91,7 +91,7 @@ def test_hidden_of_an_object_is_a_list():
         (
             lambda: add(Plain(), public=["fnd"]),
             "'public' of 'things' names 'fnd', which is not a method. The methods are:"
-            " find, get, create, update, patch, remove, and those of the object that"
+            " find, get, create, update, patch, remove, and methods of the object that"
             " 'methods' names.",
         ),
     ],

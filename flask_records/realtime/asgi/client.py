@@ -146,7 +146,7 @@ class Client(ABC):
     def end_after_calls(self, reason: Reason) -> None:
         """Hang up once the calls that have come are answered.
 
-        :param reason: What the client is told.
+        :param reason: The reason that the client gets.
         """
         if not self._is_working:
             self.end(reason)

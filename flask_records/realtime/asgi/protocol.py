@@ -242,7 +242,7 @@ class Modern:
 
     @staticmethod
     def joined(id: str) -> Packet:
-        """Return the packet that tells a client the id of its connection."""
+        """Return the packet that gives a client the id of its connection."""
         return Packet(f"{MESSAGE}{CONNECT}{dumps({'sid': id}).decode()}")
 
     @staticmethod
@@ -261,7 +261,7 @@ class Legacy(Modern):
     is_pinged = False
     accepted = frozenset({MESSAGE, CLOSE.text, PING.text})
     is_joined_at_once = True
-    # Clients are not told the size, and put all that they have to say into one body.
+    # Clients do not know the size, and put all that they have to say into one body.
     body_size = 16
 
     @staticmethod
@@ -280,7 +280,7 @@ class Legacy(Modern):
 
     @staticmethod
     def joined(id: str) -> Packet:
-        """Return the packet that tells a client that it is connected."""
+        """Return the packet for a client that is connected."""
         return Packet(f"{MESSAGE}{CONNECT}")
 
     @staticmethod

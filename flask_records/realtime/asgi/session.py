@@ -173,7 +173,7 @@ class Session(Client):
     def disconnect(self, event: ClientEvent) -> None:
         """Disconnect the client from Socket.IO, and let it hang up.
 
-        :param event: Tells the reason.
+        :param event: The event with the reason.
         """
         self._offer(event.packet)
         self._offer(packets.LEFT)
@@ -358,6 +358,6 @@ STATES: t.Final[Mapping[State, Mapping[str, Reaction]]] = {
     State.LEFT: {},
     State.ENDED: {},
 }
-"""What a session does in each state, by the packet that comes or the time that is due.
-Nothing else does anything.
+"""The functions of a session by its state, and by the packet that comes or the time
+that is due. Nothing else does anything.
 """

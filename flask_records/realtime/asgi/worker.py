@@ -133,7 +133,7 @@ class Worker:
         self.post(self._tell, [connection], methodcaller("log_out", event))
 
     def disconnect(self, connections: Sequence[Connection], reason: str) -> None:
-        """Disconnect connections. Their clients are told why."""
+        """Disconnect connections. Their clients get the reason."""
         event = self._own(DISCONNECTED, reason)
         self.post(self._tell, connections, methodcaller("disconnect", event))
 
