@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.sql import operators, visitors
 
+from ..errors import BadRequest
 from ..problems import UNKNOWN_RELATIONSHIP
 from ..query.bounds import AnswerSize, current_bounds, json_size, refused
 from ..query.operators import POPULATE, SORT
@@ -29,6 +30,12 @@ if t.TYPE_CHECKING:
     from .model import ServedModel
 
     Relationship: t.TypeAlias = orm.RelationshipProperty[t.Any]
+
+
+RETURNS: t.Final = """\
+'{path}' returns to the records that it comes from, with all of them in each: ask for \
+them in a call of their own.\
+"""
 
 
 class Populate:
@@ -53,12 +60,14 @@ class Populate:
         params: Params,
         visible: Collection[str],
         path: str = "",
+        before: Relationship | None = None,
     ) -> list[Link]:
         """Return the links to the relationships of a query.
 
         :param names: The names, and paths over the relationships of related models.
         :param visible: The names of the fields that the caller sees in all records.
         :param path: The path to the model with a dot at its end, if there is one.
+        :param before: The last relationship of the path.
         :raises BadRequest: A name is not a relationship that can be shown.
         """
         links = []
@@ -70,6 +79,9 @@ class Populate:
                 raise refused(full, UNKNOWN_RELATIONSHIP)
 
             relationship = self._served.mapper.relationships[name]
+
+            if before is not None and _returns(before, relationship):
+                raise BadRequest(RETURNS.format(path=full))
 
             service = service_of(relationship, self._served.populate_paths)
 
@@ -89,7 +101,9 @@ class Populate:
                 if served is None or not served.syntax.populates:
                     raise refused(f"{full}.{rests[0]}", UNKNOWN_RELATIONSHIP)
 
-                served.populate.links(rests, params, link.visible, f"{full}.")
+                served.populate.links(
+                    rests, params, link.visible, f"{full}.", relationship
+                )
 
         return links
 
@@ -266,6 +280,22 @@ def columns_in(expression: t.Any) -> list[t.Any]:
     """Return the columns in an expression."""
     parts = visitors.iterate(expression)
     return [each for each in parts if isinstance(each, sa.Column)]
+
+
+def _returns(first: Relationship, second: Relationship) -> bool:
+    """Return ``True`` if a relationship leads from a record to all that have led to it:
+    the reverse of the one before, and a list.
+    """
+    if not second.uselist or first.secondary is not second.secondary:
+        return False
+
+    if first.secondary is not None:
+        back: t.Any = first.secondary_synchronize_pairs
+        return {*back} == {*second.synchronize_pairs}
+
+    return {*second.local_remote_pairs} == {
+        (remote, local) for local, remote in first.local_remote_pairs
+    }
 
 
 def service_of(relationship: Relationship, paths: Mapping[str, str]) -> Service | None:

@@ -77,15 +77,16 @@ def refusal(answer):
     return answer.json["message"]
 
 
-def test_a_path_that_returns_to_where_it_comes_from_is_bounded(app):
+def test_path_that_returns_to_where_it_comes_from_is_refused_by_name(app):
     fill(app, 2)
     client = app.test_client()
-    few = client.get("/messages?$populate=room.messages")
-    fill(app, 300, room_id=2)
-    many = client.get("/messages?$populate=room.messages")
+    back = client.get("/rooms/1?$populate=messages.room.messages")
+    whole = client.get("/messages?$populate=room.messages")
+    there = client.get("/rooms/1?$populate=messages.room")
 
-    assert [len(each["room"]["messages"]) for each in few.json] == [2, 2]
-    assert refusal(many).startswith(TOO_LARGE)
+    assert refusal(back).startswith("'messages.room.messages' returns to the records")
+    assert refusal(whole).startswith("'room.messages' returns to the records")
+    assert there.json["messages"][0]["room"] == {"id": 1, "name": "Lobby"}
 
 
 def test_records_that_are_populated_count_as_often_as_they_are_written(app):
