@@ -62,6 +62,7 @@ def client():
     records.add("readonly", ReadOnly(), public=True)
     records.add("nothing", Nothing(), public=True)
     records.add("authentication", AuthenticationService())
+    records.add("users", ReadOnly())
     records.add("private", ReadOnly())
     records.add("partly", Calls(), public=["find"])
     records.add("custom", Custom(), public=True, methods=["find", "shout"])
