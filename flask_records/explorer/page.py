@@ -9,12 +9,18 @@ from functools import cache
 from os.path import normpath
 from pathlib import Path
 
-from flask import current_app, make_response, render_template, request, url_for
+from flask import current_app, make_response, render_template, request
 
 from ..authentication.access import params_of_visitor
 from ..errors import Forbidden
 from ..extension import current_records
-from ..http.developer_pages import page_blueprint, PageSettings, protect, send_json
+from ..http.developer_pages import (
+    is_let,
+    page_blueprint,
+    PageSettings,
+    protect,
+    send_json,
+)
 from ..http.formatter import dumps
 from ..http.qs import parse
 from ..http.routes import join_prefixes, placeholders_of, routes_of
@@ -42,14 +48,6 @@ FILES: t.Final = Path(__file__).parent / "static"
 
 IMPORTS: t.Final = re.compile(r" from '(.+)'$", re.MULTILINE)
 
-IMAGES: t.Final = "'self' data: blob:"
-"""The sources of images: records may have some in binary fields."""
-
-
-WITH_PLACEHOLDERS: t.Final = """\
-The explorer is for services whose URL prefix has no placeholders, and has none itself.\
-"""
-
 
 class Explorer:
     """Gives applications a page on which developers see, query and change records. It
@@ -61,8 +59,8 @@ class Explorer:
     :param records: The extension with the services.
     :param app: The application to set up. Call :meth:`init_app` if there is none yet.
     :param url_prefix: The path of the page.
-    :param allow: Returns whether a user gets data: a function of the user. It needs a
-        login. By default all do, each what the services show to the user.
+    :param allow: Returns ``True`` for users who get data: a function of the user. It
+        needs a login. By default all do, each what the services show to the user.
     :param as_user: Returns ``True`` for users who may see what others find: a function
         of the user. Nobody by default.
     :raises TypeError: ``allow`` or ``as_user`` is not a function.
@@ -110,7 +108,10 @@ class Explorer:
         mount = routes_of(app).mount
 
         if placeholders_of(mount.url_prefix + self._url_prefix):
-            raise RuntimeError(WITH_PLACEHOLDERS)
+            raise RuntimeError(
+                "The explorer is for services whose URL prefix has no placeholders, and"
+                " has none itself."
+            )
 
         settings = PageSettings.of(app.config.get(SETTING), SETTING)
         allow = settings.allow or self._allow
@@ -118,13 +119,9 @@ class Explorer:
         app.extensions[NAME] = settings
 
         if settings.is_on(app):
-            app.register_blueprint(
-                page_blueprint(
-                    NAME, __package__, self._records.errors, "/files", VIEWS
-                ),
-                url_prefix=self._url_prefix or None,
-                subdomain=mount.subdomain,
-            )
+            errors, prefix = self._records.errors, self._url_prefix or None
+            pages = page_blueprint(NAME, __package__, errors, "/files", VIEWS)
+            app.register_blueprint(pages, url_prefix=prefix, subdomain=mount.subdomain)
             routes_of(app).check(app)
 
     def is_on(self, app: Flask) -> bool:
@@ -137,17 +134,15 @@ class Explorer:
 
 def _send_page() -> Response:
     first = needed_for("main.js", "views/services.js")
-    table = needed_for("views/records.js")
-    urls = {name: url_for(".file", name=name) for name in _names("*.js")}
     page = render_template(
         "flask_records/explorer.html",
         name=current_title(),
         styles=_names("*.css"),
         first=first,
-        table=[url for name, url in urls.items() if name in {*table} - {*first}],
-        others=[url for name, url in urls.items() if name not in table + first],
+        others=[name for name in _names("*.js") if name not in first],
     )
-    return protect(make_response(page), images=IMAGES)
+    # Records may have images in binary fields.
+    return protect(make_response(page), images="'self' data: blob:")
 
 
 def _send_entrance() -> Response:
@@ -180,22 +175,17 @@ def _may_see_others(params: Params) -> bool:
     """Return whether a caller sees what other users see. A login for some calls only,
     or at another authentication service than the first, does not.
     """
-    settings: PageSettings = current_app.extensions[NAME]
+    rule = current_app.extensions[NAME].as_user
     issuer = next(iter(current_records.authentications.values()), None)
     is_own = params.authenticated and params.authenticator is issuer
     is_whole = (params.authentication or {}).get("scopes") is None
-
-    if settings.as_user is None or params.user is None or not (is_own and is_whole):
-        return False
-
-    return settings.as_user(params.user) is True
+    return rule is not None and is_own and is_whole and is_let(rule, params)
 
 
 def _allowed_visitor() -> Params:
     """Return the params of the caller, who may see data."""
     params = params_of_visitor(request.headers)
-    settings: PageSettings = current_app.extensions[NAME]
-    settings.check(params)
+    current_app.extensions[NAME].check(params)
     return params
 
 

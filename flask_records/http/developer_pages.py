@@ -15,6 +15,7 @@ from werkzeug.exceptions import NotFound
 from ..errors import Forbidden, NotAuthenticated
 from ..service.globals import current_request
 from ..settings import Check, FLAG, read_settings
+from ..signals import call
 from .formatter import CALLER, forbid_sniffing, json_response, vary, weak_etag
 
 if t.TYPE_CHECKING:
@@ -64,7 +65,7 @@ class PageSettings:
     """``True`` to show data to callers with a valid login only."""
 
     allow: Callable[[t.Any], t.Any] | None = None
-    """Returns whether a user gets data: a function of the user. It needs a login."""
+    """Returns ``True`` for users who get data. It needs a login."""
 
     as_user: Callable[[t.Any], t.Any] | None = None
     """Returns ``True`` for users who see what others see. No setting has it."""
@@ -107,10 +108,15 @@ class PageSettings:
         if self.needs_login and not params.authenticated:
             raise NotAuthenticated("Log in, and send the token as 'Bearer ...'.")
 
-        is_unknown = params.user is None
-
-        if self.allow is not None and (is_unknown or not self.allow(params.user)):
+        if self.allow is not None and not is_let(self.allow, params):
             raise Forbidden("You may not see this.")
+
+
+def is_let(rule: Callable[[t.Any], t.Any], params: Params) -> bool:
+    """Return whether a function of the user returns ``True`` for a caller. Anything
+    else, such as an async generator, refuses the caller.
+    """
+    return params.user is not None and call(rule, params.user) is True
 
 
 def page_blueprint(

@@ -199,8 +199,7 @@ async function start () {
   const token = keptLogin()?.token
   if (!comeBack()) return
   // The modules of the view load meanwhile, and those of others after it.
-  const { table, others } = document.body.dataset
-  if (readAddress().view) preload(table)
+  if (readAddress().view) preload()
   const description = await describe(keptLogin()?.token === token ? services : undefined)
   // The libraries of the client load meanwhile.
   if (!window.feathers) await new Promise(resolve => addEventListener('DOMContentLoaded', resolve, { once: true }))
@@ -224,12 +223,12 @@ async function start () {
   addEventListener('keydown', goToSearch)
   addEventListener('beforeunload', event => { if (isTyped(document)) event.preventDefault() })
   await showView(explorer)
-  preload(`${table} ${others}`)
+  preload()
 }
 
-// Loads modules, by their addresses, before they are imported.
-function preload (addresses) {
-  document.head.append(...addresses.split(' ').map(href => element('link', { rel: 'modulepreload', href })))
+// Loads the modules of other views before they are imported.
+function preload () {
+  document.head.append(...document.body.dataset.others.trim().split(' ').map(href => element('link', { rel: 'modulepreload', href })))
 }
 
 start().catch(error => showError(place, error))

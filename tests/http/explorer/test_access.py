@@ -20,6 +20,10 @@ URLS = [
 ]
 
 
+async def let_ann(user):
+    return user["email"].startswith("ann")
+
+
 def statuses_of(client):
     answers = [client.get(u, follow_redirects=True, buffered=True) for u in URLS]
     return {answer.status_code for answer in answers}
@@ -59,7 +63,7 @@ def test_application_without_it_has_its_own_page_for_unknown_urls():
     ("config", "options"),
     [
         ({"enabled": True, "login": True}, {}),
-        (None, {"allow": lambda user: user["email"].startswith("ann")}),
+        (None, {"allow": let_ann}),
         ({"allow": lambda user: user["email"].startswith("ann")}, {}),
     ],
 )
@@ -75,8 +79,17 @@ def test_data_is_for_users_if_the_application_says_so(config, options):
     assert "services" not in refused[0].json
 
 
-def test_users_who_are_not_allowed_get_no_data():
-    with serving_explorer(options={"allow": lambda user: False}) as client:
+async def refuse(user):
+    return False
+
+
+async def yield_true(user):
+    yield True
+
+
+@pytest.mark.parametrize("allow", [lambda user: user["id"], refuse, yield_true])
+def test_users_who_are_not_allowed_get_no_data(allow):
+    with serving_explorer(options={"allow": allow}) as client:
         answer = client.get(SERVICES, headers=bearer(log_in(client)))
 
     assert (answer.status_code, answer.json["message"]) == (
