@@ -23,7 +23,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..authentication.oauth_settings import OAuthSettings
-    from ..authentication.service import AuthenticationService
     from ..openapi.description import ServiceDescription
     from ..typing import Record
 
@@ -36,14 +35,13 @@ def services_for(params: Params) -> Record:
     """
     authenticator = params.authenticator
     services = [_summary(each) for each in describe(params, only_usable=True)]
+    # Services without records, such as authentication, are last.
+    services.sort(key=lambda each: {*READS}.isdisjoint(each["methods"]))
     return {
         **entrance(),
         "user": _user(params),
         "userPath": authenticator.users_path if authenticator else None,
-        # Services without records, such as authentication, are last.
-        "services": sorted(
-            services, key=lambda each: not {*READS} & {*each["methods"]}
-        ),
+        "services": services,
     }
 
 
@@ -68,12 +66,9 @@ def service_for(params: Params, path: str) -> Record:
             for name, each in schemas.relations.items()
             if each.path in readable
         },
-        "references": references.get(path),
+        "references": {field: to for of, field, to in references if of == path},
         "referrers": [
-            {"path": name, "field": field}
-            for name, fields in references.items()
-            for field, to in fields.items()
-            if to == path
+            {"path": of, "field": field} for of, field, to in references if to == path
         ],
     }
     return {
@@ -105,9 +100,14 @@ def found_by(params: Params, id: str, path: str, query: Record) -> t.Any:
     service = _usable_with(params, path)[path].service
     seen = issuer.users.as_caller(params, is_counted=False).get(id)
     user = issuer.get_user(seen[issuer.id])
-    login = {"strategy": "jwt"}
-    own = Params(provider=params.provider, authentication=login, authenticator=issuer)
-    own.authenticated, own.user, own.user_id = True, user, user[issuer.id]
+    own = Params(
+        provider=params.provider,
+        authentication={"strategy": "jwt"},
+        authenticated=True,
+        authenticator=issuer,
+        user=user,
+        user_id=user[issuer.id],
+    )
     current_app.logger.info("%s sees %s as %s.", params.user_id, path, own.user_id)
 
     with suppress(_Undone), Transaction():
@@ -136,36 +136,32 @@ def _usable_with(params: Params, path: str) -> dict[str, ServiceDescription]:
 
 def _references(
     services: Mapping[str, ServiceDescription],
-) -> dict[str, dict[str, str]]:
-    """Return the paths of the services to whose records foreign keys lead, by the paths
-    of the services that have these, and the names of their fields.
+) -> list[tuple[str, str, str]]:
+    """Return fields with foreign keys: the path of their service, their name, and the
+    path of the service to whose records they lead.
     """
-    columns = {path: _columns(each) for path, each in services.items()}
+    columns = [
+        (path, field.name, column)
+        for path, each in services.items()
+        for field in each.service.capabilities.scope_for(each.params) or ()
+        for column in _columns(field)
+    ]
     # Of several services over a model, the first one counts.
     identified = {
         column: path
-        for path, each in reversed([*services.items()])
-        for column in columns[path].get(each.id, ())
+        for path, name, column in reversed(columns)
+        if name == services[path].id
     }
-    return {
-        path: {
-            name: identified[key.column]
-            for name, mapped in fields.items()
-            for column in mapped
-            for key in column.foreign_keys
-            if key.column in identified
-        }
-        for path, fields in columns.items()
-    }
+    return [
+        (path, name, identified[key.column])
+        for path, name, column in columns
+        for key in column.foreign_keys
+        if key.column in identified
+    ]
 
 
-def _columns(service: ServiceDescription) -> dict[str, list[t.Any]]:
-    """Return the columns of the fields that the caller sees, by the names of these."""
-    scope = service.service.capabilities.scope_for(service.params)
-    mapped = {
-        field.name: getattr(field.column, "property", None) for field in scope or ()
-    }
-    return {name: getattr(each, "columns", []) for name, each in mapped.items()}
+def _columns(field: t.Any) -> list[t.Any]:
+    return getattr(getattr(field.column, "property", None), "columns", [])
 
 
 def entrance() -> Record:
@@ -178,30 +174,20 @@ def entrance() -> Record:
         "prefix": root,
         "realtime": server and {"path": path},
         "logins": [
-            _login(path, issuer, root)
-            for path, issuer in current_records.authentications.items()
-        ],
-    }
-
-
-def _login(path: str, issuer: AuthenticationService, root: str) -> Record:
-    """Return what the page needs to log in at an authentication service.
-
-    :param root: The beginning of the addresses of services.
-    """
-    settings = issuer.settings.oauth
-    back = _way_back(settings)
-    return {
-        "path": path,
-        "local": issuer.login_fields,
-        "oauth": [
             {
-                "name": name,
-                "title": each.title,
-                "url": f"{root}/oauth/{name}",
-                "redirect": back,
+                "path": path,
+                "local": issuer.login_fields,
+                "oauth": [
+                    {
+                        "name": name,
+                        "title": each.title,
+                        "url": f"{root}/oauth/{name}",
+                        "redirect": _way_back(issuer.settings.oauth),
+                    }
+                    for name, each in issuer.settings.oauth.providers.items()
+                ],
             }
-            for name, each in settings.providers.items()
+            for path, issuer in current_records.authentications.items()
         ],
     }
 
@@ -226,16 +212,16 @@ def _way_back(settings: OAuthSettings) -> str | None:
 
 def _user(params: Params) -> t.Any:
     """Return the caller as the caller may see it, or at least its identifier."""
-    authenticator = params.authenticator
+    issuer = params.authenticator
 
-    if authenticator is None or params.user_id is None:
+    if issuer is None or params.user_id is None:
         return None
 
-    try:
-        users = authenticator.users.as_caller(params, is_counted=False)
+    with suppress(RecordsError):
+        users = issuer.users.as_caller(params, is_counted=False)
         return users.get(params.user_id)
-    except RecordsError:
-        return {authenticator.id: params.user_id}
+
+    return {issuer.id: params.user_id}
 
 
 def _summary(service: ServiceDescription) -> Record:
