@@ -11,15 +11,8 @@ from ..names import BODIES, method_named
 from ..query.conversions import nullable
 from ..query.operators import SORT
 from ..service.schemas import DIRECTION, list_of, OBJECT
-from .answers import (
-    errors_of,
-    IF_MATCH,
-    JSON,
-    reference,
-    streamed,
-    successes,
-)
-from .description import SENDERS, words_of
+from .answers import errors_of, JSON, reference, streamed, successes
+from .description import words_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -179,25 +172,6 @@ class Operations:
                 made = {verb: self._operation(calls) for verb, calls in by_verb.items()}
                 yield f"{path}{end}", {**({"parameters": own} if own else {}), **made}
 
-    def webhooks(self) -> Iterator[tuple[str, dict[str, t.Any]]]:
-        """Yield the events that clients get, by name. OpenAPI has no other place for
-        what a server sends by itself.
-        """
-        for event in self._service.event_names:
-            # A custom event has any data.
-            content = {JSON: {"schema": self._record if event in SENDERS else {}}}
-            operation = {
-                "operationId": f"{self._name}{event[0].upper()}{event[1:]}",
-                # A tag is a class of generated code, which events would replace.
-                "tags": [f"{self._service.tag} events"],
-                "summary": f"The event {event}",
-                "description": "Sent to the clients that are connected and may see it.",
-                "requestBody": {"required": True, "content": content},
-                "responses": {"default": {"description": "There is no answer."}},
-                "security": [],
-            }
-            yield f"{self._service.path} {event}", {"post": operation}
-
     @property
     def _id(self) -> Schema:
         """The schema of the identifier of a record."""
@@ -226,10 +200,7 @@ class Operations:
             "tags": [self._service.tag],
             "summary": first.summary or SUMMARIES.get(name, f"Call {name}"),
             **({"description": first.text} if first.text else {}),
-            "parameters": [
-                *_parameters(first.query, first.method),
-                *([IF_MATCH] if method_named(first.method).changes_records else []),
-            ],
+            "parameters": _parameters(first.query, first.method),
             "responses": responses | errors_of(first),
             "security": [] if first.is_public else self._security,
         }

@@ -11,7 +11,6 @@ from openapi_spec_validator import validate
 
 from flask_records import BadRequest
 from flask_records.openapi import document
-from flask_records.openapi.reference import ReferenceSettings
 
 from ...everything_app import app, records
 
@@ -20,15 +19,6 @@ VERBS = ("get", "post", "put", "patch", "delete")
 
 @pytest.fixture(scope="module")
 def made():
-    with app.app_context():
-        return document()
-
-
-@pytest.fixture
-def made_with_events(monkeypatch):
-    settings = ReferenceSettings(events=True)
-    monkeypatch.setitem(app.extensions, "records_openapi", settings)
-
     with app.app_context():
         return document()
 
@@ -65,26 +55,11 @@ def test_document_is_valid_and_has_all_that_it_refers_to(made):
     assert {*names} <= made["components"]["schemas"].keys()
 
 
-def test_events_are_in_no_class_of_operations(made, made_with_events, operations):
+def test_tags_are_services(made, operations):
     tags = {tag for each in operations.values() for tag in each["tags"]}
-    webhooks = made_with_events["webhooks"]
-    of_events = {each["post"]["tags"][0] for each in webhooks.values()}
 
-    assert "messages events" in of_events
     assert tags == {each["name"] for each in made["tags"]}
     assert "rooms/{roomId}/messages" in tags
-    assert not tags & of_events
-    # Generators make code of them that calls the server.
-    assert "webhooks" not in made
-
-
-def test_stream_of_events_is_a_path(made, operations):
-    stream = operations["streamEvents"]
-
-    assert made["paths"]["/sse"] == {"get": stream}
-    assert [*stream["responses"]["200"]["content"]] == ["text/event-stream"]
-    assert stream["security"][:2] == [{}, {"token": []}]
-    assert {"name": "sse"} in made["tags"]
 
 
 def test_names_of_parameters_differ_in_letters(operations):
