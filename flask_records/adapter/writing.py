@@ -17,19 +17,8 @@ from ..query.bounds import current_bounds, json_size, refuse
 from ..query.paths import key_names
 from ..query.plans import Selection
 from ..settings import names_of
-from .bodies import (
-    Constructor,
-    has_constructor,
-    KEEP,
-)
-from .relations import (
-    check_related,
-    COLLECTIONS,
-    load_related,
-    RelatedInstances,
-    UNLOADED,
-    without,
-)
+from .bodies import Constructor, has_constructor, KEEP
+from .relations import check_related, load_related, RelatedInstances
 from .resolved_call import chunks, identifier
 
 if t.TYPE_CHECKING:
@@ -186,15 +175,6 @@ class UnitOfWork:
             if self._has_constructor
             if each.direction is orm.MANYTOONE
         }
-        self._within = [
-            each
-            for each in mapper.relationships
-            if each.mapper.common_parent(mapper)
-            and each.secondary is None
-            and not each.viewonly
-            and each.lazy not in UNLOADED
-            and (each.collection_class or list) in COLLECTIONS
-        ]
         self._with_own_types = tuple(
             [
                 field
@@ -252,7 +232,6 @@ class UnitOfWork:
 
         with write.writing.of(instances):
             for instance in instances:
-                self._forget_itself(instance)
                 write.writing.session.delete(instance)
 
             write.writing.flush([])
@@ -356,21 +335,6 @@ class UnitOfWork:
                     raise
 
                 raise refusal from error
-
-    def _forget_itself(self, instance: t.Any) -> None:
-        """Take an instance out of its own relationships: the unit of work can't remove
-        it before itself, as the database does.
-        """
-        find_key = self._fields.mapper.get_property_by_column
-
-        for each in self._within:
-            pairs = t.cast("t.Any", each.local_remote_pairs)
-            keys = [[getattr(instance, find_key(c).key) for c in p] for p in pairs]
-
-            if all(own == other for own, other in keys):
-                related = getattr(instance, each.key) if each.uselist else None
-                others = related and without(related, [instance])
-                orm.attributes.set_committed_value(instance, each.key, others)
 
 
 def _refusal(write: Write, error: Exception, name: str = "") -> BadRequest | None:
