@@ -9,10 +9,16 @@ import pytest
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 
-from flask_records import NotAuthenticated, TooManyRequests
+from flask_records import (
+    NotAuthenticated,
+    SQLAlchemyService,
+    TooManyRequests,
+    Unavailable,
+)
 from flask_records.authentication import failed_logins
 from tests.authentication import ANN, CHEAP, LOGIN, make_records, SECRET, serving
 from tests.http.authentication.authenticated import start
+from tests.models import User
 
 FEW = {"by_name": 3, "by_address": 5, "minutes": 15}
 
@@ -90,6 +96,25 @@ def test_failed_logins_are_forgotten_after_some_time(client, monkeypatch):
         assert fail(client, 4) == [401, 401, 401, 429]
 
 
+def test_outage_does_not_count(few):
+    class Users(SQLAlchemyService):
+        is_away = True
+
+        def find(self, params):
+            if self.is_away:
+                raise Unavailable("Try again.")
+
+            return super().find(params)
+
+    users = Users(User, hidden=["password"])
+    settings = {"secret": SECRET, "passwords": CHEAP, "failed_logins": few}
+
+    with serving(make_records(users=users), settings) as client:
+        assert fail(client, 5) == [503] * 5
+        users.is_away = False
+        assert fail(client, 4) == [401] * 3 + [429]
+
+
 def test_logins_at_once_are_limited_too(client):
     app = client.application
 
@@ -104,9 +129,14 @@ def test_memory_is_bounded(client, monkeypatch):
     monkeypatch.setattr(failed_logins, "MAX_KEYS", 4)
     service = client.application.extensions["records"].authentication()
 
-    for n in range(9):
-        fail(client, 1, f"192.0.2.{n}", email=f"{n}@example.com")
+    # A name that fails again and again is not among those that are forgotten.
+    found = []
 
+    for n in range(4):
+        found += fail(client, 1)
+        fail(client, 1, f"198.51.100.{n}", email=f"{n}@example.com")
+
+    assert found == [401] * 3 + [429]
     settings = service.settings_of(client.application)
     assert len(settings.failed_logins._times) <= 5
 
