@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from flask_records import NotAuthenticated
+
 from ...authentication import ANN, bearer
 from ...realtime import BOB, make_live_records
 
@@ -159,3 +161,32 @@ def test_other_logins_of_the_user_stay_after_a_logout(site, ann):
     write(site)
 
     assert ann.names() == ["messages created"]
+
+
+def test_login_that_is_replaced_during_its_check_stays(records, site, ann):
+    site.register(BOB)
+    others = [{"strategy": "jwt", "accessToken": site.token(BOB)}]
+    [connection] = site.connections
+
+    @records["users"].after("get")
+    def log_in_as_bob(method, context):
+        if others:
+            connection.authentication = others.pop()
+            raise NotAuthenticated("Blocked")
+
+    with site.app.app_context():
+        records["users"].patch(1, {"age": 13})
+
+    assert ann.result("find", "secrets")["user"]["email"] == BOB["email"]
+    assert "loggedOut" not in ann.names()
+
+
+def test_connection_whose_login_can_not_be_checked_ends(records, site, ann):
+    @records["users"].after("get")
+    def fail(method, context):
+        raise RuntimeError
+
+    with site.app.app_context():
+        records["users"].patch(1, {"age": 13})
+
+    assert not ann.is_connected
