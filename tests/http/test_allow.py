@@ -208,6 +208,8 @@ def test_rules_hold_for_objects_and_custom_methods(tickets):
         ({"craete": is_agent}, ValueError),
         ({"close": OWN}, TypeError),
         ({"find": {}}, TypeError),
+        ({"find": {"$or": [{"rank": 1}, {}]}}, TypeError),
+        ({"find": {"$and": []}}, TypeError),
         ({"find": 5}, TypeError),
     ],
 )

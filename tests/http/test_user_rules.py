@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import FlaskRecords, FromUser, Params, SQLAlchemyService
+from flask_records import (
+    FlaskRecords,
+    FromUser,
+    Params,
+    restrict,
+    SQLAlchemyService,
+)
 from flask_records.query.rules import UserRule
 
 from ..databases import served
@@ -116,3 +122,19 @@ def test_calls_reach_the_records_of_the_rule(records, db):
 
         assert found(RED) == [("red", None)]
         assert found({"id": 2, "teams": []}) == found(None) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "condition", "expected"),
+    [
+        ({"a": 1}, {"b": 2}, {"a": 1, "b": 2}),
+        ({"a": 1, "$limit": 3}, {"a": 2}, {"$limit": 3, "a": 2, "$and": [{"a": 1}]}),
+        # Paths of one query would be about the same related record.
+        ({"a.b": 1}, {"a.c": 2}, {"a.c": 2, "$and": [{"a.b": 1}]}),
+    ],
+)
+def test_condition_is_beside_a_query(query, condition, expected):
+    params = Params(query=query)
+    restrict(params, condition)
+
+    assert params.query == expected

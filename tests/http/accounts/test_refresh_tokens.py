@@ -8,8 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from flask import Flask
+from werkzeug.datastructures import Headers
 
-from flask_records import AuthenticationService, FlaskRecords, TableTokens
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    Forbidden,
+    NotAuthenticated,
+    Params,
+    TableTokens,
+)
 from flask_records.openapi import document
 from tests.authentication import bearer, SECRET, signed
 from tests.http.accounts.people import (
@@ -436,6 +444,27 @@ def test_cookie_alone_ends_its_session(cookie_client):
     cookie_client.set_cookie("refreshToken", token, path="/authentication")
     data = {"strategy": "refresh"}
     assert cookie_client.post("/authentication", json=data).json == INVALID
+
+
+def test_cookie_is_set_by_logins_that_succeed_over_http(cookie_client):
+    log_in(cookie_client)
+    app = cookie_client.application
+    service = app.extensions["records"].authentication().as_service
+    token = cookie_client.get_cookie("refreshToken", path="/authentication").value
+    headers = Headers({"Cookie": f"refreshToken={token}"})
+
+    with app.app_context(), pytest.raises(NotAuthenticated, match="over HTTP"):
+        params = Params(provider="socketio", headers=headers)
+        service.create({"strategy": "refresh"}, params)
+
+    @service.after("create")
+    def refuse(method, context):
+        raise Forbidden("Blocked")
+
+    response = cookie_client.post("/authentication", json={"strategy": "refresh"})
+
+    assert response.status_code == 403
+    assert "Set-Cookie" not in response.headers
 
 
 def test_cookies_of_tabs_that_renew_at_once_both_work(cookie_client):
