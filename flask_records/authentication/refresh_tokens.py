@@ -172,11 +172,13 @@ class RefreshTokens:
 
     @property
     def _tokens(self) -> Tokens:
-        """Creates and verifies refresh tokens, which are for this service alone."""
-        settings, path = self._service.settings, self._service.as_service.path
+        """Creates and verifies refresh tokens. Each service has an audience or an issuer
+        of its own.
+        """
+        settings = self._service.settings
         return replace(
             settings.tokens,
-            audience=f"{settings.tokens.audience} {path} {KIND}",
+            audience=f"{settings.tokens.audience} {KIND}",
             lifetime=settings.refresh_lifetime,
         )
 

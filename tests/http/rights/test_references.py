@@ -82,6 +82,18 @@ def test_value_that_the_client_does_not_see_can_not_be_guessed(small_office):
     assert answer(office.service("tasks", BOB).patch, 3, {"projectId": HIDDEN})
 
 
+def test_find_that_refuses_finds_nothing(small_office):
+    office = small_office(RULES)
+
+    @office.records["projects"].before("find")
+    def refuse(method, context):
+        raise BadRequest("Name an organisation.")
+
+    data = {**TASK, "projectId": 1}
+    created = answer(office.service("tasks", BOB).create, data)
+    assert created["message"] == PROBLEM.format("")
+
+
 def test_what_hooks_set_is_their_own(small_office):
     office = small_office(RULES)
 
