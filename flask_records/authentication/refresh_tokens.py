@@ -172,9 +172,7 @@ class RefreshTokens:
 
     @property
     def _tokens(self) -> Tokens:
-        """Creates and verifies refresh tokens. Each service has an audience or an issuer
-        of its own.
-        """
+        """Creates and verifies refresh tokens."""
         settings = self._service.settings
         return replace(
             settings.tokens,

@@ -10,6 +10,7 @@ from flask_records import (
     Forbidden,
     NotAuthenticated,
     NotFound,
+    Unavailable,
 )
 from tests.authentication import bearer, log_in, LOGIN, make_records, serving, signed
 from tests.http.authentication.authenticated import refused, USER
@@ -189,3 +190,16 @@ def test_user_that_a_hook_refuses_is_kept_out(error, status):
 
     assert [answer.status_code for answer in answers] == [status] * 4
     assert echo.json == {**STRANGER, "authentication": {"strategy": "jwt"}}
+
+
+def test_public_method_does_not_take_an_outage_for_a_bad_token():
+    records = make_records()
+
+    with serving(records) as client:
+        token = log_in(client)
+
+        @records["users"].after("get")
+        def fail(method, context):
+            raise Unavailable("Try again.")
+
+        assert client.get("/echo", headers=bearer(token)).status_code == 503

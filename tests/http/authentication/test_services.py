@@ -21,6 +21,8 @@ from tests.authentication import (
 from tests.http.authentication.authenticated import SETTINGS, start, USER
 from tests.models import User
 
+ADMINS = {**SETTINGS, "issuer": "admins"}
+
 
 def two_doors():
     """An extension with a service for each of two authentication services."""
@@ -34,7 +36,7 @@ def two_doors():
 @pytest.mark.parametrize(
     "config",
     [
-        {"RECORDS_ADMIN_AUTHENTICATION": {**SETTINGS, "issuer": "admins"}},
+        {"RECORDS_ADMIN_AUTHENTICATION": ADMINS},
         {"RECORDS_ADMIN_AUTHENTICATION": {**SETTINGS, "audience": "admins"}},
     ],
 )
@@ -49,6 +51,22 @@ def test_each_authentication_service_accepts_its_own_tokens(config):
         ]
 
     assert statuses == [[200, 401], [401, 200]]
+
+
+def test_login_at_one_service_is_none_for_calls_of_another():
+    records = two_doors()
+
+    class Relay:
+        def find(self, params):
+            return records["echo"].as_caller(params).find()
+
+    records.add("admin/relay", Relay(), authentication="admin/authentication")
+
+    with serving(records, RECORDS_ADMIN_AUTHENTICATION=ADMINS) as client:
+        headers = bearer(log_in(client, "/admin/authentication"))
+        echo = client.get("/admin/relay", headers=headers).json
+
+    assert (echo["authenticated"], echo["user"]) == (False, None)
 
 
 @pytest.mark.parametrize("admin", [{}, {"secret": "a" * 32}])
