@@ -94,6 +94,12 @@ test('a form that is opened and saved changes nothing, and null differs from an 
   const { id } = await create({ name: 'full', count: 3 })
   await explorer.go(`record/things/${id}`)
   await explorer.press('Edit')
+  const focused = async key => {
+    await page.keyboard.press(key)
+    return page.evaluate(() => document.activeElement.ariaLabel ?? document.activeElement.labels[0].innerText)
+  }
+  await explorer.control('name').focus()
+  assert.deepEqual([await focused('Tab'), await focused('Tab'), await focused('Shift+Tab'), await focused('Shift+Tab')], ['text', 'count', 'What is sent as count', 'text'])
   await page.getByLabel('What is sent as count').selectOption('null')
   await page.getByLabel('What is sent as text').selectOption('value')
   await explorer.press('Save')

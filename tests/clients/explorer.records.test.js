@@ -351,6 +351,26 @@ test('pages have numbers and sizes, and a service without pages is read by key',
   await page.getByText('id is at most 60').waitFor()
 })
 
+test('a selection goes along to other pages, and ends with another filter', async () => {
+  const box = id => page.getByLabel(`Select ${id}`, { exact: true })
+  await things('$sort[id]=1')
+  await box(2).check()
+  await explorer.turn('Page 2')
+  await page.getByText('1 selected, 1 on other pages').waitFor()
+  await box(12).check()
+  await explorer.turn('Page 1')
+  await page.getByText('2 selected, 1 on other pages').waitFor()
+  assert.ok(await box(2).isChecked())
+  await explorer.press('Select none')
+  await page.getByText('2 selected').waitFor({ state: 'hidden' })
+  assert.equal(await box(2).isChecked(), false)
+
+  await box(3).check()
+  await things('$sort[id]=1&id[$lt]=3')
+  await explorer.shows([1, 2])
+  assert.equal(await page.getByRole('button', { name: 'Select none' }).isVisible(), false)
+})
+
 test('records appear, change and go as others change them', async () => {
   await things('name[$search]=live&$sort[id]=1')
   await page.getByText('No records fit the filter.').waitFor()

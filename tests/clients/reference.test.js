@@ -148,6 +148,8 @@ for (const screen of [SCREENS[0], SCREENS[3]]) {
     await page.goto(`${server.base}/docs`)
     await operation('rooms-findRooms').waitFor()
     await see('without a login')
+    const colours = await page.locator('.opblock-summary-method').evaluateAll(all => all.map(each => getComputedStyle(each).backgroundColor))
+    assert.equal(new Set(colours).size, 5)
     await logIn()
     await own().getByText('Logged in', { exact: true }).waitFor()
     await operation('rooms-findRooms').waitFor()

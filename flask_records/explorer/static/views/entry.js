@@ -40,6 +40,10 @@ function draw (field, input) {
   if (field.isRequired) input.control.setAttribute('aria-required', 'true')
   node.querySelector('label').after(about)
   input.control.after(...input.extras)
+  // Tab goes from control to control, and Shift+Tab from one to its state.
+  for (const [event, tabIndex] of input.states ? [['focusin', 0], ['focusout', -1]] : []) {
+    node.addEventListener(event, () => { input.states.tabIndex = tabIndex })
+  }
   return node
 }
 
@@ -158,7 +162,7 @@ class Typed {
   }
 }
 
-const choiceOf = (field, states) => element('select', { class: 'state', 'aria-label': `What is sent as ${field.name}` },
+const choiceOf = (field, states) => element('select', { class: 'state', tabIndex: -1, 'aria-label': `What is sent as ${field.name}` },
   [...states, ['value', 'value']].map(([value, text]) => element('option', { value }, text)))
 
 // Returns a button that reads a file into a control as base64, or null for other fields.

@@ -14,9 +14,9 @@ const manyMethods = service => METHODS.filter(method => service.methods.includes
 // Returns buttons that change and remove the selected records, or null if the service
 // has neither. `selection()` returns how many are selected, as `count`, and their `query`; and
 // with `more`, how many match in all: `selectAll()` selects these. `onDone()` is called after
-// the call. `update()` of the node shows how many are selected. More than one call takes go in parts,
+// the call with its method, and `clear()` ends the selection. `update()` of the node shows how many are selected. More than one call takes go in parts,
 // which `find(query)` finds by key if `hasKeys`.
-export function manyActions ({ explorer, service, find, hasKeys, selection, selectAll, onDone }) {
+export function manyActions ({ explorer, service, find, hasKeys, selection, selectAll, onDone, clear }) {
   const methods = manyMethods(service)
   if (methods.length === 0) return null
   const count = element('span', { class: 'soft', role: 'status' })
@@ -27,14 +27,14 @@ export function manyActions ({ explorer, service, find, hasKeys, selection, sele
     method === 'remove' ? { class: 'danger' } : {}))
   const done = (method, number) => {
     announce(sentence(method, number))
-    onDone()
+    onDone(method)
   }
   const all = button('', selectAll, { hidden: true, 'data-key': 'select matching' })
-  const node = element('div', { class: 'row many', role: 'group', 'aria-label': 'Selected records' }, count, all, buttons)
+  const node = element('div', { class: 'row many', role: 'group', 'aria-label': 'Selected records' }, count, all, buttons, button('Select none', clear))
   const update = () => {
-    const { count: number, more } = selection()
+    const { count: number, more, elsewhere } = selection()
     const isTooMany = number > service.maxMany && !hasKeys
-    count.textContent = number ? `${number.toLocaleString()} selected${isTooMany ? `, of at most ${service.maxMany.toLocaleString()} at once` : ''}` : 'None selected'
+    count.textContent = number ? `${number.toLocaleString()} selected${elsewhere ? `, ${elsewhere.toLocaleString()} on other pages` : ''}${isTooMany ? `, of at most ${service.maxMany.toLocaleString()} at once` : ''}` : 'None selected'
     all.textContent = `Select all ${more?.toLocaleString()} that match`
     all.hidden = !more
     for (const each of buttons) each.disabled = number === 0 || isTooMany

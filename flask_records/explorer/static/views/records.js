@@ -41,7 +41,7 @@ class RecordsView {
     this.names = new Names(explorer)
     this.selected = new Set()
     this.isAllSelected = false
-    this.many = manyActions({ explorer, service, find: query => this.find(query), hasKeys: this.pages.hasKeys, selection: () => this.selection(), selectAll: () => this.selectAll(true), onDone: () => this.selectAll(false) })
+    this.many = manyActions({ explorer, service, find: query => this.find(query), hasKeys: this.pages.hasKeys, selection: () => this.selection(), selectAll: () => this.selectAll(true), onDone: method => this.endMany(method), clear: () => this.clear() })
     this.table = new Table(this)
     this.turn = 0
     this.fresh = new Set()
@@ -175,6 +175,7 @@ class RecordsView {
     for (const { event, data } of events) {
       const ids = [data].flat().map(record => String(record?.[this.service.id]))
       for (const id of ids) event === 'created' ? this.fresh.add(id) : event === 'removed' && this.fresh.delete(id)
+      if (event === 'removed') for (const each of this.selected) if (ids.includes(String(each))) this.selected.delete(each)
     }
     // What is under way is not marked as a change.
     await this.load({ isLive: !this.isLoading })
@@ -198,9 +199,11 @@ class RecordsView {
   selection () {
     const { selected, total, service: { id } } = this
     if (this.isAllSelected) return { count: total, query: this.carry(this.matching) }
-    const isPage = selected.size > 0 && selected.size === this.records.filter(record => isKey(record[id])).length
+    const here = this.records.filter(record => isKey(record[id]))
+    const chosen = here.filter(record => selected.has(record[id]))
+    const isPage = chosen.length > 0 && chosen.length === here.length
     const hasTotal = isPage && total > selected.size && this.pages.keyOf(this.query) === undefined
-    return { count: selected.size, ids: [...selected], query: { [id]: { $in: [...selected] } }, more: hasTotal ? total : null }
+    return { count: selected.size, ids: [...selected], query: { [id]: { $in: [...selected] } }, more: hasTotal ? total : null, elsewhere: selected.size - chosen.length }
   }
 
   // Selects all records that match, also those of other pages, or ends that.
@@ -210,13 +213,30 @@ class RecordsView {
     return isSelected || this.load()
   }
 
-  // Selects a record, or ends that. Only those on the page that have a key are selected.
+  // Ends a change or removal of many. Records that are not shown any more may be removed.
+  endMany (method) {
+    if (method === 'remove') this.selectedOf = null
+    return this.selectAll(false)
+  }
+
+  clear () {
+    this.selected.clear()
+    for (const box of this.table.body.querySelectorAll('.box input')) box.checked = false
+    this.table.drawAll()
+    this.select()
+    this.table.node.focus()
+  }
+
+  // Selects a record, or ends that. Only those that have a key are selected. Other pages keep
+  // them; another filter keeps those that it shows.
   select (id, isSelected) {
     if (id !== undefined) this.isAllSelected = false
     if (isSelected && isKey(id)) this.selected.add(id)
     else this.selected.delete(id)
     const ids = this.records.map(record => record[this.service.id])
-    for (const each of this.selected) if (!ids.includes(each)) this.selected.delete(each)
+    const matching = JSON.stringify(this.matching)
+    if (matching !== this.selectedOf) for (const each of this.selected) if (!ids.includes(each)) this.selected.delete(each)
+    this.selectedOf = matching
     if (!this.many) return
     this.many.hidden = this.selected.size === 0
     this.many.update()

@@ -83,8 +83,9 @@ export class Table {
   drawAll () {
     const { selected, records } = this.view
     const keys = records.filter(record => isKey(record[this.view.service.id]))
-    this.ofAll.checked = keys.length > 0 && selected.size === keys.length
-    this.ofAll.indeterminate = selected.size > 0 && selected.size < keys.length
+    const chosen = keys.filter(record => selected.has(record[this.view.service.id])).length
+    this.ofAll.checked = chosen > 0 && chosen === keys.length
+    this.ofAll.indeterminate = chosen > 0 && chosen < keys.length
   }
 
   cell (column, record, isChanged) {
