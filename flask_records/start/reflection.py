@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import re
 import typing as t
-from contextlib import suppress
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -29,7 +28,10 @@ VALUES: t.Final = 10_000
 """The number of values of a column that are read to see whether they are of its type.
 """
 
-DANGLING: t.Final = "'{}.{}' refers to a table that is not there."
+DANGLING: t.Final = """\
+A foreign key refers to the table '{}', which is not there. Name the tables without \
+such keys: --tables a,b.\
+"""
 
 # A table may have the name "docs".
 DOCUMENTS: t.Final = {
@@ -48,22 +50,21 @@ def create_app(
     :param url: The URL of the database, or the path of a SQLite file.
     :param tables: The names of the tables to serve. All by default.
     :param writes: ``True`` if clients may write.
-    :raises ValueError: There is no table that can be served.
+    :raises ValueError: There is no table that can be served, or one refers to a table
+        that is not there.
     :raises SQLAlchemyError: The database does not answer.
     """
     engine, found = _engine(url, writes=writes), sa.MetaData()
-    dangling = _reflect(engine, found)
+
+    try:
+        found.reflect(engine, only=lambda name, _: not tables or name in tables)
+    except sa.exc.NoSuchTableError as error:
+        raise ValueError(DANGLING.format(error)) from error
+
     names = {*tables} or {*found.tables, *sa.inspect(engine).get_view_names()}
     keyed = {n for n, each in found.tables.items() if each.primary_key.columns}
-    # SQLite refuses all writes of these.
-    unfit = {key.table.fullname for key in dangling} if writes else set[str]()
-    models = {found.tables[n]: type(n, (), {}) for n in sorted(names & keyed - unfit)}
+    models = {found.tables[n]: type(n, (), {}) for n in sorted(names & keyed)}
     left_out = [f"'{n}' is not a table with a primary key." for n in names - keyed]
-    left_out += [
-        DANGLING.format(key.table.fullname, *key.column_keys)
-        for key in dangling
-        if key.table.fullname in names
-    ]
     left_out += _as_text(engine, models) if engine.dialect.name == "sqlite" else []
     _map(models)
     app, records = Flask(__name__, static_folder=None), FlaskRecords()
@@ -139,31 +140,6 @@ def _engine(url: str, *, writes: bool) -> sa.Engine:
         connection.execute("PRAGMA foreign_keys = ON")
 
     return engine
-
-
-def _reflect(engine: sa.Engine, found: sa.MetaData) -> list[sa.ForeignKeyConstraint]:
-    """Read the tables of a database. Return the foreign keys to tables that are not
-    there, which SQLite allows, and which the tables are without.
-    """
-    with suppress(sa.exc.NoSuchTableError):
-        found.reflect(engine)
-        return []
-
-    found.reflect(engine, resolve_fks=False)
-    tables, dangling = found.tables.values(), []
-
-    for key in [key for table in tables for key in table.foreign_key_constraints]:
-        try:
-            key.referred_table  # noqa: B018
-        except sa.exc.NoReferencedTableError:
-            dangling.append(key)
-            key.table.constraints.discard(key)
-            key.table.foreign_keys.difference_update(key.elements)
-
-            for each in key.elements:
-                each.parent.foreign_keys.discard(each)
-
-    return dangling
 
 
 def _as_text(engine: sa.Engine, tables: Iterable[sa.Table]) -> Iterator[str]:
