@@ -9,6 +9,8 @@ import inspect
 import os
 import re
 import secrets
+import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -18,13 +20,17 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+import granian.cli
 import pytest
 import sqlalchemy as sa
+import uvicorn
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
+from gunicorn.config import Config
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-import flask_records
+import flask_records.__main__
+import flask_records.cli
 from flask_records import (
     accounts,
     AuthenticationService,
@@ -55,6 +61,11 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 COMMAND = re.compile(r"([^\n]*\n(?:> [^\n]*\n)*)(.*)", re.DOTALL)
 SERVER = re.compile(r"http://127\.0\.0\.1:\d+")
 ASSIGNMENT = re.compile(r"(\w+)=\$\((.+)\)", re.DOTALL)
+
+COMMAND_LINE = re.compile(
+    r"(gunicorn|uvicorn|granian|-m flask_records|flask records) (-[^`|>&\n]+|[a-z-]+)"
+)
+PACKAGE = re.compile(r"(?:flask-record-services|'\.)\[([a-z,]+)\]")
 
 VARYING = {
     "TIME": re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z"),
@@ -425,6 +436,70 @@ def test_exported_variables_are_settings_that_something_reads(page, monkeypatch)
     assert [name for name in exported if not name.startswith("FLASK_")] == []
     assert [name for name in names if name not in settings] == []
     assert all(app.config[name] for name in names)
+
+
+PARSERS = {
+    "gunicorn": lambda words: Config().parser().parse_args(words),
+    "uvicorn": lambda words: uvicorn.main.make_context("uvicorn", words),
+    "granian": lambda words: granian.cli.cli.make_context("granian", words),
+    "-m flask_records": lambda words: flask_records.__main__.main.commands[words[0]],
+    "flask records": lambda words: flask_records.cli.group.commands[words[0]],
+}
+"""The functions that refuse a command line which is not valid, by programs."""
+
+
+@pytest.mark.parametrize("page", [*PAGES, README], ids=lambda page: page.name)
+def test_commands_have_options_and_extras_that_are_there(page):
+    text = page.read_text() if page.name != "changes.md" else ""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    for name, line in COMMAND_LINE.findall(text):
+        PARSERS[name](shlex.split(line, comments=True))
+
+    extras = {*",".join(PACKAGE.findall(text)).split(",")} - {""}
+    assert extras <= project["optional-dependencies"].keys()
+
+
+CHECKS = {
+    "sh": "bash -n {}",
+    "js": "node --check {}",
+    "ini": "systemd-analyze verify {}",
+    "nginx": "nginx -t -q -c {}",
+    "haproxy": "haproxy -c -q -f {}",
+}
+"""The commands that complain about a file that is not valid, by languages of blocks."""
+
+
+@pytest.mark.parametrize("language", CHECKS)
+def test_snippets_for_other_programs_are_valid(language, tmp_path, monkeypatch):
+    command, *arguments = CHECKS[language].split()
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin")
+    blocks = [
+        each for each in chain(*map(blocks_of, PAGES)) if each.language == language
+    ]
+    file = tmp_path / {"js": "file.mjs", "ini": "file.service"}.get(language, "file")
+    assert blocks
+
+    if not shutil.which(command):
+        pytest.skip(f"{command} is not installed.")
+
+    for block in blocks:
+        file.write_text(on_this_machine(block, tmp_path))
+        line = [command, *(each.format(file) for each in arguments)]
+        done = subprocess.run(line, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, ""), block.place
+
+
+def on_this_machine(block, folder):
+    """Return the text of a block without the files that only a deployment has."""
+    text = re.sub(r"/srv/\S+/gunicorn", "/bin/true", block.text)
+
+    if block.language == "nginx":
+        text = re.sub(r" +ssl_certificate.*\n", "", text).replace("443 ssl", "8443")
+        own = f"error_log stderr; pid {folder}/pid; events {{}}"
+        return f"{own} http {{ access_log off; {text} }}"
+
+    return text
 
 
 def test_every_variable_of_the_environment_is_documented():
