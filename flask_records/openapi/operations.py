@@ -39,14 +39,12 @@ FORMS: t.Final = ("application/x-www-form-urlencoded", FILES)
 
 PAGE: t.Final = "Page"
 
-GROUPS: t.Final = "Groups"
-
 LIST: t.Final = "List"
 
 CREATE: t.Final = "create"
 
 ENDS: t.Final = (
-    *("", PAGE, GROUPS, LIST, f"Create{LIST}"),
+    *("", PAGE, LIST, f"Create{LIST}"),
     *[method.title() for method in BODIES],
 )
 """The ends of the names of the schemas of a service."""
@@ -84,9 +82,8 @@ class Operations:
         self._names = names
         self._name = names[service.path]
         self._record = reference("schemas", self._name)
-        ends = {PAGE: service.page, GROUPS: service.schemas.groups}
-        own = [(f"{self._name}{end}", each) for end, each in ends.items() if each]
-        self._named = [(self._name, service.schemas.record), *own, *records]
+        pages = [(f"{self._name}{PAGE}", service.page)] if service.page else []
+        self._named = [(self._name, service.schemas.record), *pages, *records]
         self._security = security
 
     def schemas(self) -> Iterator[tuple[str, Schema]]:
@@ -114,11 +111,8 @@ class Operations:
                 body = reference("schemas", f"{name}Create")
                 yield f"{name}Create{LIST}", list_of(body)
 
-        if schemas.groups is not None:
-            yield f"{name}{GROUPS}", schemas.groups
-
         if self._service.page is not None:
-            yield f"{name}{PAGE}", self._service.page_with(self._shown(schemas.item))
+            yield f"{name}{PAGE}", self._service.page_with(self._record)
 
     def _body_schemas(self, name: str, body: Schema) -> Iterator[tuple[str, Schema]]:
         """Yield the schema of a body, and of each of its kinds that has a title."""
