@@ -417,7 +417,7 @@ class AuthenticationService(Capabilities):
 
     def _parsed(self, name: str, headers: Headers) -> Record | None:
         parse = self.strategies[name].parse
-        credentials = parse(headers) if parse else None
+        credentials = call(parse, headers) if parse else None
         return None if credentials is None else {"strategy": name, **credentials}
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from inspect import iscoroutinefunction
 
 from . import operators
 from .operators import AND, NOT, OR, PAGING, POPULATE
@@ -190,8 +191,10 @@ def rule_of(
     if isinstance(rule, bool):
         return lambda user: rule
 
-    if not callable(rule):
-        raise TypeError(f"{option} must be a function of the user, or a query.")
+    if iscoroutinefunction(rule) or not callable(rule):
+        raise TypeError(
+            f"{option} must be a function of the user, not async, or a query."
+        )
 
     return rule
 

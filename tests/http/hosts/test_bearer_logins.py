@@ -130,6 +130,26 @@ def test_expired_token_of_services_has_its_reason():
     assert answer.json["data"]["name"] == "TokenExpiredError"
 
 
+def test_functions_of_a_strategy_may_be_async():
+    strategy = host_strategy({"h": {"id": 1}})
+
+    async def check(*args):
+        return strategy.authenticate(*args)
+
+    async def parse(headers):
+        return strategy.parse(headers)
+
+    strategies = {"host": Strategy(check, parse), "api-key": API_KEY}
+    records = make_records(strategies=strategies)
+    records.add("own", Echo(), strategies=["host"])
+
+    with serving(records) as client:
+        statuses = [client.get("/own", headers=bearer(t)).status_code for t in "hx"]
+
+    assert statuses == [200, 401]
+    assert client.get("/own").status_code == 401
+
+
 def make_host(users, secret, **options):
     """A host whose users are no model, and whose services have no key for tokens."""
     app, records = Flask("host"), FlaskRecords()
