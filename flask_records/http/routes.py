@@ -38,6 +38,12 @@ FlaskRecords(url_prefix="/api").\
 """
 
 
+NO_HOST: t.Final = """\
+{name} is at no host, and this application matches hosts: no request would reach it. \
+Give the application a 'url_rule_class' that has a host for such rules.\
+"""
+
+
 @dataclass(frozen=True)
 class Mount:
     """The place of all services in an application."""
@@ -105,9 +111,10 @@ class Routes:
         self._owners[name] = f"A page of {setting}", cure
 
     def check(self, app: Flask) -> None:
-        """Check that no other view of the application has a URL of a service.
+        """Check that requests reach the services, and that no other view of the
+        application has a URL of a service.
 
-        :raises RuntimeError: One has, and the message names both.
+        :raises RuntimeError: They do not, or a view has one. The message has the cure.
         """
         seen: dict[tuple[str, str, str], Rule] = {}
 
@@ -117,6 +124,9 @@ class Routes:
 
             other = seen.setdefault(_place_of(rule), rule)
             owner = self._owners.get(_blueprint_of(rule.endpoint))
+
+            if owner and app.url_map.host_matching and not rule.host:
+                raise RuntimeError(NO_HOST.format(name=owner[0]))
 
             if owner != self._owners.get(_blueprint_of(other.endpoint)):
                 own, view = (rule, other) if owner else (other, rule)

@@ -6,7 +6,7 @@ import os
 
 import pytest
 from flask import after_this_request, Flask, g, request, session, signals, url_for
-from werkzeug.routing import MapAdapter
+from werkzeug.routing import MapAdapter, Rule
 
 from flask_records import FlaskRecords
 
@@ -117,10 +117,32 @@ def test_malformed_host_is_refused_each_time():
     assert statuses == [400, 200, 400, 400]
 
 
-@pytest.mark.parametrize("options", [{"host_matching": True, "static_host": "x"}, {}])
-def test_application_that_matches_hosts_or_subdomains(matched, options):
-    options = options or {"subdomain_matching": True}
-    app = Flask(__name__, static_folder=None, **options)
+class OfHosts(Flask):
+    """An application that has its services at one host."""
+
+    class url_rule_class(Rule):  # noqa: N801
+        def __init__(self, *args, host=None, **options):
+            super().__init__(*args, host=host or "api.example", **options)
+
+
+def test_application_that_matches_hosts(matched):
+    client = make(OfHosts(__name__, host_matching=True, static_host="www.example"))[1]
+    hosts = ["www.example", "api.example", "api.example"]
+    answers = [client.get("/rooms", base_url=f"http://{host}") for host in hosts]
+
+    assert [each.status_code for each in answers] == [404, 200, 200]
+    assert matched == ["/rooms"] * 3
+
+
+def test_services_without_a_host_are_refused():
+    app = Flask(__name__, host_matching=True, static_host="www.example")
+
+    with pytest.raises(RuntimeError, match="'rooms' is at no host"):
+        make(app)
+
+
+def test_application_that_matches_subdomains(matched):
+    app = Flask(__name__, subdomain_matching=True)
     client = make(app, SERVER_NAME="localhost")[1]
     client.get("/rooms")
     matched.clear()
