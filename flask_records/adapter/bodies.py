@@ -45,6 +45,13 @@ KEEP: t.Final = object()
 """The default of a field that only the database knows."""
 
 
+class SQLDefault(t.NamedTuple):
+    """A default that the database computes. The code of a model gets its value."""
+
+    expression: t.Any
+    """The expression of SQL."""
+
+
 class Body(t.NamedTuple):
     """A body, read by the fields of a caller."""
 
@@ -419,16 +426,17 @@ def default_of(field: Field) -> t.Any:
         return function(None)
 
     if default is not None:
-        return default.arg if default.is_scalar else KEEP
+        value = getattr(default, "arg", KEEP)
+        return SQLDefault(value) if isinstance(value, sa.ClauseElement) else value
 
     return None if on_server is None else _value_of(on_server, field)
 
 
 def _value_of(on_server: t.Any, field: Field) -> t.Any:
-    """Return the value of a default of the database, or :data:`KEEP`: a text, or a
-    number or a truth value in SQL, such as ``text("7")`` or ``false()``.
+    """Return the value of a default of the database: a text, a number or a truth value
+    in SQL, such as ``text("7")``, another one in SQL, or :data:`KEEP`.
     """
-    expression, conversion = getattr(on_server, "arg", None), field.conversion
+    expression, conversion = getattr(on_server, "arg", KEEP), field.conversion
     is_text = conversion.is_text or "enum" in conversion.schema
     is_number = conversion.schema.get("type") in ("integer", "number", "boolean")
     is_plain = conversion.show is None and "format" not in conversion.schema
@@ -437,7 +445,13 @@ def _value_of(on_server: t.Any, field: Field) -> t.Any:
         with suppress(ValueError):
             return field.stored(str(expression))
 
-    return KEEP
+    if isinstance(expression, sa.TextClause):
+        # In text of SQLAlchemy, a colon begins a parameter.
+        expression = sa.literal_column(expression.text.replace("\\:", ":"))
+    elif isinstance(expression, str):
+        expression = sa.literal(expression)
+
+    return KEEP if expression is KEEP else SQLDefault(expression)
 
 
 def changed(

@@ -19,7 +19,7 @@ from ..database.connections import listens
 from ..database.database_errors import not_kept
 from ..query.plans import have_id, id_parameters, PlanCache
 from ..query.where import conditions, origins_of
-from .bodies import changes_with_others, function_of, has_constructor
+from .bodies import changes_with_others, function_of, has_constructor, SQLDefault
 from .resolved_call import identifier
 
 if t.TYPE_CHECKING:
@@ -45,6 +45,9 @@ MAPPER_EVENTS: t.Final = {
     "remove": ("before_delete", "after_delete"),
 }
 """The events that a unit of work sends, and a single statement does not."""
+
+EXPRESSIONS: t.Final = (ClauseElement, SQLDefault)
+"""The classes of values that a single statement does not take."""
 
 STATEMENTS: t.Final = {"create": "insert", "patch": "update", "remove": "delete"}
 """The statements of the methods."""
@@ -304,7 +307,7 @@ class FastPath:
         # One look at all values takes a fraction of the time of one call for each.
         classes = {type(value) for body in bodies for value in body.values()}
         return all([body.keys() == names for body in bodies]) and not any(
-            issubclass(class_, ClauseElement) for class_ in classes
+            issubclass(class_, EXPRESSIONS) for class_ in classes
         )
 
 

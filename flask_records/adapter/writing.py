@@ -17,7 +17,7 @@ from ..query.bounds import current_bounds, json_size, refuse
 from ..query.paths import key_names
 from ..query.plans import Selection
 from ..settings import names_of
-from .bodies import Constructor, has_constructor, KEEP
+from .bodies import Constructor, has_constructor, KEEP, SQLDefault
 from .relations import check_related, load_related, RelatedInstances
 from .resolved_call import chunks, identifier
 
@@ -206,6 +206,7 @@ class UnitOfWork:
     def patch(self, write: Write) -> list[Record]:
         """Return the record with its new values, or all that meet the query."""
         instances = self._instances(write)
+        write = write._replace(bodies=[self._with_defaults(write)])
         write = write._replace(bodies=load_related(self._served, write))
 
         if write.call.guards is not None:
@@ -224,6 +225,22 @@ class UnitOfWork:
         check_related(write.bodies)
 
         return write.call.records(_read(write, instances))
+
+    def _with_defaults(self, write: Write) -> Record:
+        """Return the body with the values of defaults that the database computes."""
+        body, columns = write.bodies[0], self._fields.columns
+        computed = {n: each for n, each in body.items() if isinstance(each, SQLDefault)}
+
+        if not computed:
+            return body
+
+        dialect = write.writing.dialect
+        values = [
+            _value_of(each.expression, columns[name], dialect)
+            for name, each in computed.items()
+        ]
+        row = write.writing.values_of(values)
+        return {**body, **dict(zip(computed, row, strict=True))}
 
     def remove(self, write: Write) -> list[Record]:
         """Return the record that is removed, or all that meet the query."""
@@ -335,6 +352,21 @@ class UnitOfWork:
                     raise
 
                 raise refusal from error
+
+
+def _value_of(
+    expression: t.Any, column: sa.Column[t.Any], dialect: sa.Dialect
+) -> sa.ColumnElement[t.Any]:
+    """Return an expression for the value of a default in a column."""
+    type_: t.Any = column.type
+
+    # SQLAlchemy reads but a part of some defaults there.
+    if getattr(dialect, "is_mariadb", False) and column.default is None:
+        return sa.func.default(column, type_=type_)
+
+    is_temporal = issubclass(type_._type_affinity, (sa.Date, sa.DateTime, sa.Time))
+    is_cast = dialect.name == "postgresql" or (dialect.name != "sqlite" and is_temporal)
+    return (sa.cast if is_cast else sa.type_coerce)(expression, type_)
 
 
 def _refusal(write: Write, error: Exception, name: str = "") -> BadRequest | None:

@@ -19,7 +19,14 @@ from .joined_session import join, LIBRARIES
 from .transaction import Transaction
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Hashable,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from ..query import Scope
     from ..typing import Record
@@ -364,6 +371,11 @@ class Writing:
         with translated(self.scope, bodies):
             self.session.flush()
             return rows_of(self.connection, plan)
+
+    def values_of(self, expressions: Iterable[sa.ColumnElement[t.Any]]) -> t.Any:
+        """Return the values of expressions of SQL."""
+        with translated(self.scope):
+            return self.connection.execute(sa.select(*expressions).limit(1)).one()
 
     def instances(self, plan: Plan) -> list[t.Any]:
         """Return the instances that a plan loads."""

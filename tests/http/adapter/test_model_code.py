@@ -79,6 +79,7 @@ def pages(database_url):
 
 JSON = ("tags", "meta", "names")
 VALUES = {"tags": ["a"], "meta": {"a": 1}, "names": ["b"]}
+DEFAULTS = {"role": "user", "level": 3, "place": "nowhere", "label": "abc"}
 NULLS = "tags=null&meta=null&names=null"
 
 
@@ -120,7 +121,7 @@ def test_an_update_sets_what_it_leaves_out(pages):
 
     assert changed.status_code == 200
     expected = {"tags": None, "meta": None, "names": ["c"], "edits": 1, "version": 2}
-    assert changed.json == made | {"role": "user", "level": 3} | expected
+    assert changed.json == made | DEFAULTS | expected
     assert ("role", "user") in seen and ("level", 3) in seen
 
 
