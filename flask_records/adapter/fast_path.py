@@ -142,6 +142,8 @@ class FastPath:
 
         shape = ("insert", selected, in_order, is_sorted)
         plan = self._cache.plan(shape, build, inserted if is_many else inserted[0])
+        # SQLAlchemy puts the rows in order.
+        plan = plan._replace(on_cursor=None) if in_order else plan
         rows = write.writing.alone(plan, write.bodies)
 
         # A trigger may drop a row.

@@ -60,6 +60,26 @@ def test_cached_plans_are_not_executed_by_sqlalchemy(client, executed):
     assert executed == []
 
 
+@pytest.mark.skipif(not driver_cursor.DRIVERS, reason="all is SQLAlchemy's to execute")
+def test_many_new_records_are_one_text(records, db, executed, monkeypatch):
+    monkeypatch.setattr(driver_cursor, "MAX_ROWS", 2)
+    records.add("halls", SQLAlchemyService(Room, multi=True), public=True)
+    bodies = [{"name": name} for name in ("one", "two", "three")]
+
+    with served(db, records, "sqlite://") as app:
+        client = app.test_client()
+        client.post("/halls", json={"name": "first"})
+        executed.clear()
+        answer = client.post("/halls", json=bodies).json
+
+    assert [(each["id"], each["name"]) for each in answer] == [
+        (2, "one"),
+        (3, "two"),
+        (4, "three"),
+    ]
+    assert executed == []
+
+
 @pytest.mark.parametrize("name", ["before_cursor_execute", "before_execute", "begin"])
 def test_listener_of_an_engine_hears_of_each_call(client, app, db, name):
     heard = []
