@@ -170,6 +170,8 @@ class JoinedConnection:
 
     is_in_progress: t.Final = False
     """``True`` if the application had begun to write before: it has not."""
+    errors: translated | None = None
+    """Raises the errors of the commit as errors that a client can see."""
     in_use: t.Final = True
     """``True`` if there is something to end."""
 
@@ -201,7 +203,7 @@ class JoinedConnection:
 
     def commit(self) -> None:
         """Commit, and give the connection back."""
-        with translated():
+        with self.errors or translated():
             self.connection.commit()
 
         self.connection.close()

@@ -358,7 +358,7 @@ class Writing:
         join_alone = partial(JoinedConnection, engine)
         joined = Transaction.current().join(engine, join_alone)
 
-        with translated(self.scope, bodies):
+        with self._translated(joined, bodies):
             return rows_of(joined.connection, plan)
 
     def rows(self, plan: Plan, bodies: Sequence[Record] | None = None) -> Rows:
@@ -368,7 +368,9 @@ class Writing:
         :param bodies: The values of the fields that the plan writes, none for a
             removal. It reads by default.
         """
-        with translated(self.scope, bodies):
+        errors = translated(self.scope)
+
+        with errors if bodies is None else self._translated(self._joined, bodies):
             self.session.flush()
             return rows_of(self.connection, plan)
 
@@ -399,8 +401,25 @@ class Writing:
 
         :param bodies: The values of the fields. None for a removal.
         """
-        with translated(self.scope, bodies):
+        with self._translated(self._joined, bodies):
             self.session.flush()
+
+    def _translated(
+        self, joined: JoinedSession | JoinedConnection, bodies: Sequence[Record]
+    ) -> translated:
+        """Return what raises the errors of a write, and of its commit: constraints may
+        be deferred. The commit names no field if several services have written.
+        """
+        errors, before = translated(self.scope, bodies), joined.errors
+
+        if before is None:
+            joined.errors = errors
+        elif before.scope is self.scope:
+            joined.errors = translated(self.scope, [*(before.bodies or ()), *bodies])
+        else:
+            joined.errors = translated()
+
+        return errors
 
 
 def is_written_by_service(session: orm.Session, instance: t.Any) -> bool:

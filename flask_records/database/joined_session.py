@@ -62,6 +62,9 @@ class JoinedSession:
         it, or a ``sessionmaker``, whose session is used for the transaction alone.
     """
 
+    errors: translated | None = None
+    """Raises the errors of the commit as errors that a client can see."""
+
     def __init__(self, source: t.Any) -> None:
         self._source = source
         self._session: orm.Session | None = None
@@ -231,7 +234,7 @@ class JoinedSession:
     def commit(self) -> None:
         """Commit what is prepared."""
         if self._ending is not None:
-            with translated():
+            with self.errors or translated():
                 self._ending.commit()
 
     def rollback(self) -> None:

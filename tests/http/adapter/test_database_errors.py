@@ -332,7 +332,7 @@ def test_stored_value_that_python_can_not_read_is_an_error_of_the_server(records
 
 @pytest.mark.parametrize("database", [d for d in DATABASES if d != "mariadb"])
 @pytest.mark.parametrize("has_hook", [False, True])
-def test_an_error_of_the_commit_is_a_conflict(database, server_urls, has_hook):
+def test_an_error_of_the_commit_names_its_field(database, server_urls, has_hook):
     class Base(DeclarativeBase):
         pass
 
@@ -351,6 +351,7 @@ def test_an_error_of_the_commit_is_a_conflict(database, server_urls, has_hook):
     if has_hook:
         leaves.after()(lambda method, context: None)
 
+    problem = {"parent_id": "refers to a record that is not there"}
     body = {"text": "a", "parent_id": 9}
 
     with served(db, records, url_of(database, server_urls)) as app:
@@ -361,8 +362,13 @@ def test_an_error_of_the_commit_is_a_conflict(database, server_urls, has_hook):
             client.post("/leaves", json=[{"text": "b"}, body]),
             client.patch("/leaves/1", json={"parent_id": 9}),
             client.put("/leaves/1", json=body),
-            client.delete("/leaves/1"),
         ]
 
-        assert [each.status_code for each in refused] == [409] * 5
+        for response in refused:
+            assert response.status_code == 409
+            assert response.json["errors"] == problem
+
+        removed = client.delete("/leaves/1")
+        assert removed.status_code == 409
+        assert [*removed.json["errors"]] == ["id"]
         assert len(client.get("/leaves").json) == 2

@@ -265,8 +265,10 @@ def test_a_write_that_the_commit_refuses_is_undone(engine, session):
 
     try:
         for write in (pages.create, partial(pages.patch, 1)):
-            with pytest.raises(Conflict, match="^Other records refer"):
+            with pytest.raises(Conflict, match="^'before_id' refers") as caught:
                 write({"before_id": 9})
+
+            assert [*caught.value.errors] == ["before_id"]
 
         assert pages.find() == [{"id": 1, "before_id": None}]
         assert engine.pool.checkedout() == 0
