@@ -48,11 +48,15 @@ REFERENCE: t.Final = ErrorKind(
 REFERRED_TO: t.Final = ErrorKind(
     Conflict, "Other records still refer to this one.", problems.REFERRED_TO
 )
-RULE: t.Final = ErrorKind(BadRequest, "The data breaks a rule of the database.")
+RULE: t.Final = ErrorKind(
+    BadRequest, "The data breaks a rule of the database.", problems.BROKEN_RULE
+)
 EXCLUSION: t.Final = ErrorKind(
     Conflict, "The data conflicts with another record.", problems.EXCLUDED
 )
-MISFIT: t.Final = ErrorKind(BadRequest, "A value does not fit its column.")
+MISFIT: t.Final = ErrorKind(
+    BadRequest, "A value does not fit its column.", problems.MISFIT
+)
 PATTERN: t.Final = ErrorKind(
     BadRequest, "A value is not a regular expression of the database."
 )
@@ -133,7 +137,9 @@ CLASSES: t.Final[Mapping[type[Exception], ErrorKind]] = {
     # The pool has no connection left.
     sa.exc.TimeoutError: AWAY,
     # Drivers raise these for large integers, and for text that is not valid Unicode.
-    **dict.fromkeys((OverflowError, UnicodeEncodeError), MISFIT),
+    **dict.fromkeys(
+        (OverflowError, UnicodeEncodeError), ErrorKind(BadRequest, MISFIT.text)
+    ),
 }
 """The kinds of errors by the classes of SQLAlchemy and Python."""
 
@@ -147,6 +153,8 @@ MYSQL_NAMES: t.Final = {
     UNIQUE: re.compile(r"'([^']*)'\Z"),
     REQUIRED: re.compile(r"'([^']*)'"),
     REFERENCE: re.compile(r"FOREIGN KEY \(([^)]*)\)"),
+    MISFIT: re.compile(r"[`']([^`']+)[`'] at row"),
+    RULE: re.compile(r"CONSTRAINT `([^`]*)`"),
 }
 """The places of the names of an index or of columns in messages of MySQL."""
 
@@ -340,7 +348,7 @@ def _names_in(
 
     named = scope.names | scope.writable
     tables = [each for each in fields.mapper.tables if isinstance(each, sa.Table)]
-    indexes = _unique_indexes(tables)
+    indexes = _unique_indexes(tables) if kind is UNIQUE else _checks(tables)
 
     for text in _texts_of(error, kind):
         text = POSTGRESQL_CAST.sub(" ", indexes.get(text, text))
@@ -357,6 +365,16 @@ def _names_in(
 
         if names:
             return names
+
+    # A statement has values of its query and of defaults, too, besides the key.
+    is_new = (error.statement or "").startswith("INSERT")
+    length = 1 if is_new else 1 + len(fields.identifying)
+    is_alone = len(t.cast("t.Any", error.params) or ()) <= length
+
+    # Whatever the reason is, it is the only value.
+    if kind in (RULE, MISFIT) and is_alone:
+        written = {name for body in bodies for name in body}
+        return [*written & named] if len(written) == 1 else []
 
     if kind is not REFERENCE:
         return []
@@ -387,6 +405,16 @@ def _unique_indexes(tables: Sequence[sa.Table]) -> dict[str, str]:
                 indexes.setdefault(name, ", ".join(map(str, parts)))
 
     return indexes
+
+
+def _checks(tables: Sequence[sa.Table]) -> dict[str, str]:
+    """Return the conditions of check constraints by their names in errors."""
+    return {
+        str(each.name): str(each.sqltext)
+        for table in tables
+        for each in table.constraints
+        if isinstance(each, sa.CheckConstraint) and each.name
+    }
 
 
 def _texts_of(error: sa.exc.StatementError, kind: ErrorKind) -> list[str]:

@@ -92,15 +92,15 @@ def answer(response):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({"address": "10.0.0.999"}, MISFIT),
-        ({"matrix": [[1], [2, 3]]}, MISFIT),
+        ({"address": "10.0.0.999"}, "'address' does not fit its column."),
+        ({"matrix": [[1], [2, 3]]}, "'matrix' does not fit its column."),
         ({"note": "b", "span": "[3,1)"}, MISFIT),
-        ({"words": "'"}, MISFIT),
+        ({"words": "'"}, "'words' does not fit its column."),
         ({"points": 5}, "The data is not valid: 'points' is not valid."),
-        ({"seats": -1}, "The data breaks a rule of the database."),
+        ({"seats": -1}, "'seats' breaks a rule of the database."),
         (
             {"note": "".join(chr(0x4E00 + n * 7919 % 20000) for n in range(9000))},
-            MISFIT,
+            "'note' does not fit its column.",
         ),
     ],
 )

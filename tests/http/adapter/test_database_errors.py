@@ -44,6 +44,7 @@ class Thing(Base):
         sa.UniqueConstraint("x", "y"),
         sa.Index("labels_are_unique", "label", unique=True),
         sa.CheckConstraint("amount >= 0", name="amounts_are_not_negative"),
+        sa.CheckConstraint("low < high", name="low_below_high"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -55,6 +56,8 @@ class Thing(Base):
     y: Mapped[int | None]
     label: Mapped[str | None] = mapped_column(sa.String(20))
     amount: Mapped[int | None]
+    low: Mapped[int | None]
+    high: Mapped[int | None]
     needed: Mapped[str] = mapped_column(sa.String(20), server_default="x")
     owner_id: Mapped[int | None] = mapped_column(sa.ForeignKey("error_owner.id"))
     backup_id: Mapped[int | None] = mapped_column(sa.ForeignKey("error_owner.id"))
@@ -160,7 +163,10 @@ REFERRED_TO = Conflict(
 )
 
 
-BROKEN = BadRequest("The data breaks a rule of the database.")
+def broken(*names):
+    why = "breaks a rule of the database"
+    text = f"'{names[0]}' {why}." if len(names) == 1 else f"The data {why}."
+    return BadRequest(text, errors=dict.fromkeys(names, why))
 
 
 ERRORS = [
@@ -181,7 +187,8 @@ ERRORS = [
     ("POST", "/things", {"id": 7, "owner_id": 9}, dangling("owner_id")),
     ("PATCH", "/things/1", {"backup_id": 9}, dangling("backup_id")),
     ("DELETE", "/owners/1", None, REFERRED_TO),
-    ("POST", "/things", {"id": 7, "amount": -1}, BROKEN),
+    ("POST", "/things", {"id": 7, "amount": -1}, broken("amount")),
+    ("POST", "/things", {"id": 7, "low": 2, "high": 1}, broken("low", "high")),
     ("DELETE", "/owners/2", None, REFERRED_TO),
     ("POST", "/loose", {"id": 9, "needed": None}, REQUIRED),
 ]
@@ -372,3 +379,28 @@ def test_an_error_of_the_commit_names_its_field(database, server_urls, has_hook)
         assert removed.status_code == 409
         assert [*removed.json["errors"]] == ["id"]
         assert len(client.get("/leaves").json) == 2
+
+
+def test_a_default_that_fails_names_no_field_of_the_body(database_url):
+    class Own(DeclarativeBase):
+        pass
+
+    class Part(Own):
+        __tablename__ = "error_part"
+        __table_args__ = (sa.CheckConstraint("size > 0", name="sized"),)
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        name: Mapped[str | None] = mapped_column(sa.String(20))
+        size: Mapped[int] = mapped_column(default=lambda: -1)
+
+    records, db = FlaskRecords(logger=False), SQLAlchemy(model_class=Own)
+    records.add("parts", SQLAlchemyService(Part), public=True)
+
+    with served(db, records, database_url) as app:
+        # The model does not know the constraint.
+        Part.__table__.constraints -= {
+            each for each in Part.__table__.constraints if each.name == "sized"
+        }
+        response = app.test_client().post("/parts", json={"name": "A"})
+
+    assert (response.status_code, response.json["errors"]) == (400, {})

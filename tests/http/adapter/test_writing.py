@@ -326,7 +326,7 @@ def test_a_text_is_stored_as_a_whole_or_not_at_all(client, dialect):
     response = client.post("/page", json={"id": 1, "title": "Home", "long": text})
 
     assert status_and_body(response) == (
-        invalid("A value does not fit its column.", {})
+        invalid("'long' does not fit its column.", {"long": "does not fit its column"})
         if is_too_long
         else (201, PAGE | {"long": text})
     )

@@ -99,10 +99,15 @@ LARGE = 2**31 - 1
     [
         ({"name": "a"}, 409, {"name": "has to be unique"}),
         ({"ownerId": 9}, 409, {"ownerId": "refers to a record that is not there"}),
-        ({"size": 0}, 400, {}),
-        ({"number": 13}, 400, {}),
+        (
+            {"size": 0, "name": "b", "number": 1},
+            400,
+            {"size": "breaks a rule of the database"},
+        ),
+        ({"number": 13}, 400, {"number": "breaks a rule of the database"}),
+        ({"number": 13, "name": "b"}, 400, {}),
     ],
-    ids=["unique", "foreign key", "check", "trigger"],
+    ids=["unique", "foreign key", "check", "trigger", "trigger of several"],
 )
 def test_a_cause_has_one_status(client, body, status, errors):
     client.post("/things", json={"name": "a"})
