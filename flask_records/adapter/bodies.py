@@ -426,7 +426,7 @@ def default_of(field: Field) -> t.Any:
         return function(None)
 
     if default is not None:
-        value = getattr(default, "arg", KEEP)
+        value = KEEP if default.is_callable else getattr(default, "arg", KEEP)
         return SQLDefault(value) if isinstance(value, sa.ClauseElement) else value
 
     return None if on_server is None else _value_of(on_server, field)
