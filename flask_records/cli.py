@@ -6,15 +6,14 @@ import json
 import typing as t
 
 import click
-from flask.cli import AppGroup, ScriptInfo
+from flask.cli import AppGroup
 
 from .authentication.records import current_records
-from .authentication.users import fields_of
 from .errors import RecordsError
 from .readiness import failures
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from flask import Flask
 
@@ -65,24 +64,29 @@ def check() -> None:
     click.echo("All is well.")
 
 
-class UserCommand(click.Command):
-    """A command whose options are the fields of users."""
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the options of the application and of every command."""
-        app = ctx.ensure_object(ScriptInfo).load_app()
-
-        with app.app_context():
-            return [*_field_options(), *super().get_params(ctx)]
-
-
-@group.command("create-user", cls=UserCommand)
-def create_user(**values: t.Any) -> None:
+@group.command("create-user")
+@click.argument("values", nargs=-1, metavar="FIELD=VALUE ...")
+def create_user(values: Sequence[str]) -> None:
     """Create a user, with any field of users, also with those that clients can't
     write. The hooks of users run.
     """
-    authentication = current_records.authentication()
-    data = {name: value for name, value in values.items() if value is not None}
+    data: dict[str, str] = {}
+
+    for each in values:
+        name, is_pair, value = each.partition("=")
+
+        if not is_pair:
+            raise click.UsageError(f"'{each}' is not such as email=ann@example.com.")
+
+        data[name] = value
+
+    try:
+        authentication = current_records.authentication()
+    except RuntimeError as error:
+        raise click.ClickException(str(error)) from error
+
+    if authentication.password not in data:
+        data[authentication.password] = click.prompt("Password", hide_input=True)
 
     try:
         user = authentication.users.create(data)
@@ -91,28 +95,3 @@ def create_user(**values: t.Any) -> None:
         raise click.ClickException(", ".join(problems) or str(error)) from error
 
     click.echo(f"Created the user {user[authentication.id]}.")
-
-
-def _field_options() -> Iterator[click.Option]:
-    """Yield an option for each field of users."""
-    try:
-        authentication = current_records.authentication()
-        users = authentication.users
-    except RuntimeError as error:
-        raise click.ClickException(str(error)) from error
-
-    fields = fields_of(users)
-
-    if fields is None:
-        raise click.ClickException(f"The fields of '{users.path}' are not known.")
-
-    for name, field in fields.writable.items():
-        if name in fields.fixed:
-            continue
-
-        if name == authentication.password:
-            yield click.Option([f"--{name}", name], prompt=True, hide_input=True)
-        elif field.conversion.schema.get("type") == "boolean":
-            yield click.Option([f"--{name}/--no-{name}", name], default=None)
-        else:
-            yield click.Option([f"--{name}", name])

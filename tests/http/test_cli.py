@@ -108,7 +108,7 @@ def create_user(app, *options, **input):
 
 
 def test_user_is_created_by_the_fields_of_the_model(people):
-    options = ["--email", "Ann@Example.com", "--isAdmin", "--age", "30"]
+    options = ["email=Ann@Example.com", "isAdmin=true", "age=30"]
 
     done = create_user(people, *options, input="a long secret\n")
 
@@ -121,7 +121,7 @@ def test_user_is_created_by_the_fields_of_the_model(people):
 
 
 def test_user_that_does_not_fit_is_not_created(people):
-    options = ["--password", "a long secret", "--age", "old"]
+    options = ["password=a long secret", "age=old"]
 
     done = create_user(people, *options)
 
@@ -134,7 +134,7 @@ def test_user_is_created_only_where_there_are_users():
     app = Flask("tests")
     FlaskRecords(app)
 
-    done = create_user(app, "--email", "ann@example.com")
+    done = create_user(app, "email=ann@example.com")
 
     assert (done.exit_code, done.stderr.splitlines()) == (
         1,
