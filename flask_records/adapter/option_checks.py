@@ -45,22 +45,20 @@ see and send what it binds. To be sure, give it a form on the wire: \
 converters={%s: Converter(read, show)}.\
 """
 
-SECRET_WORDS: t.Final = frozenset(
-    "apikey credential credentials dek encrypted jti jwt masterpass otp pass passphrase"
-    " privkey pwd pwdhash salt secret secrets token tokens totp uniquifier".split()
+SECRET: t.Final = re.compile(
+    r"""
+    (?! .*_(algorithm|id|name|policy|status|type|uri|url)_$ )
+    (.*passw | .*_(
+        apikey | credentials? | dek | encrypted | jti | jwt | masterpass | otp | pass
+        | passphrase | privkey | pwd | pwdhash | salt | secrets? | tokens? | totp
+        | uniquifier | (backup|confirmation|recovery|reset)_codes?
+        | (access|activation|api|auth|encryption|master|private|reset)_key
+        | (session|shared|signing)_key | (api|auth|code|key|pin)_hash
+    )_)
+    """,
+    re.VERBOSE,
 )
-"""The words that make the name of a field look like a secret's."""
-
-SECRET_PAIRS: t.Final[Mapping[str, Collection[str]]] = {
-    "key": "access activation api auth encryption master private reset session"
-    " shared signing".split(),
-    "hash": "api auth code key pin".split(),
-    **dict.fromkeys(("code", "codes"), ("backup", "confirmation", "recovery", "reset")),
-}
-"""The words that do so after another one."""
-
-HARMLESS: t.Final = frozenset("algorithm id name policy status type uri url".split())
-"""The last words of names that are about a secret."""
+"""Names like names of secrets, with an underscore around each word."""
 
 NEEDED: t.Final = """\
 The constructor of '{model}' needs {names}, which no body can name. Give it a default, \
@@ -182,13 +180,8 @@ def check_secrets(model: ServedModel, app: Flask, methods: Collection[str]) -> N
 
 
 def _is_like_secret(name: str) -> bool:
-    words = [word.lower() for word in WORDS.findall(name)]
-    pairs = zip(words, words[1:], strict=False)
-    return not HARMLESS.intersection(words[-1:]) and (
-        not SECRET_WORDS.isdisjoint(words)
-        or "passw" in name.lower()
-        or any(first in SECRET_PAIRS.get(second, ()) for first, second in pairs)
-    )
+    words = "_".join(["", *WORDS.findall(name), ""])
+    return SECRET.match(words.lower()) is not None
 
 
 def _may_be_secret(schema: Mapping[str, t.Any]) -> bool:
