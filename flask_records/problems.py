@@ -58,7 +58,6 @@ UNKNOWN_RELATIONSHIP: t.Final = Problem(
     "is not a relationship that can be populated", "unknown_relationship"
 )
 NO_SERVICE: t.Final = Problem("is shown by no service", "unknown_relationship")
-OWNED: t.Final = Problem("names a record that belongs to another one", "reference")
 OUT_OF_RANGE: t.Final = Problem("is out of range", "out_of_range")
 NOT_FINITE: t.Final = Problem("is not a finite number", "out_of_range")
 NO_ADDRESS: t.Final = Problem("is not an address for mails", "address")

@@ -1,23 +1,19 @@
-"""Lists of related records that bodies write, by their identifiers."""
+"""Lists over tables between two models that bodies write, by identifiers."""
 
 from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..errors import Forbidden, NotFound
+from ..errors import NotFound
 from ..problems import no_record, NO_SERVICE, Problem, too_long
 from ..query.bounds import current_bounds, refuse, refused
 from ..query.field import shown
-from ..query.paths import key_names
 from ..query.plans import Plan
-from ..query.rules import names_in
-from ..service.context import CallState, Params
 from .populate import service_of
 from .resolved_call import chunks, identifier
 
@@ -34,9 +30,9 @@ if t.TYPE_CHECKING:
     """The values of an identifier."""
 
 NOT_WRITTEN: t.Final = """\
-'writable_relations' names '{name}', which is not a relationship of '{model}' to a \
-list or a set that SQLAlchemy loads as a whole and writes. One record is written by \
-the field that refers to it.\
+'writable_relations' names '{name}', which is not a list or a set of '{model}' over a \
+table between two models, that SQLAlchemy loads as a whole and writes. Others are \
+written by the field with the foreign key, in the service of its model.\
 """
 
 UNLOADED: t.Final = ("write_only", "dynamic")
@@ -66,8 +62,6 @@ class Lookup:
         self._writing = write.writing
         self._params = write.call.params
         self._fields: Fields = service.target.scope_for(self._params).fields
-        self._changed: list[Record] = []
-        self._conditions: list[Record] = []
 
         # A client would learn from the answer whether there are records.
         if self._params.provider is not None:
@@ -100,52 +94,6 @@ class Lookup:
         """Return the instances that the caller may see."""
         visible = self._visible([self._key_of(each) for each in instances])
         return [each for each in instances if self._key_of(each) in visible]
-
-    def change(self, instances: Sequence[t.Any], method: str = "patch") -> None:
-        """Refuse to change related records that have the foreign key, unless the caller
-        may do so in their service.
-
-        :param method: The method that would change them there.
-        :raises Forbidden: The caller may not.
-        """
-        is_theirs = self.relationship.direction is orm.ONETOMANY
-
-        if self._params.provider is None or not is_theirs or not instances:
-            return
-
-        service, id = self._service, self._fields.id.name
-        params, conditions = service.params_of(method, replace(self._params, query={}))
-        scope = service.target.scope_for(params)
-        names = key_names(self.relationship)[1] if method == "patch" else frozenset()
-        ids = self._identifiers([self._key_of(each) for each in instances])
-        rules = [scope.written_if[name] for name in names if name in scope.written_if]
-        rules += params._state.rules or ()
-        state = CallState(service, rules=rules)
-        found = Params({id: {"$in": ids}}, paginate=False, _state=state)
-        writable = scope.writable.difference(scope.fields.options.write_once)
-        is_open = method in service.methods and names <= writable
-
-        if not is_open or len(service.target.find(found)) < len(ids):
-            raise self._forbidden(method)
-
-        if method == "patch":
-            self._changed += [{id: each} for each in ids]
-            decides = partial(service.capabilities.decides, method, names, ())
-            self._conditions = [e for e in conditions if decides(names_in(e))]
-
-    def check_changed(self) -> None:
-        """Refuse related records that a patch in their service might not leave as they
-        are now.
-
-        :raises Forbidden: There is one.
-        """
-        for condition in self._conditions:
-            if not self._service.capabilities.are_met(self._changed, condition):
-                raise self._forbidden("patch")
-
-    def _forbidden(self, method: str) -> Forbidden:
-        name, path = self.relationship.key, self._service.path
-        return Forbidden(f"'{name}': you may not {method} all of these in '{path}'.")
 
     def _visible(self, keys: Collection[Key]) -> set[Key]:
         """Return the keys of the records that the service shows to the caller."""
@@ -192,14 +140,7 @@ class RelatedInstances(t.NamedTuple):
         is_stored = orm.attributes.instance_state(instance).has_identity
         present = list(getattr(instance, name)) if is_stored else []
         unnamed = without(present, self.instances)
-        leaving = self.lookup.visible(unnamed)
-        staying = without(unnamed, leaving)
-        is_removed = relationship.cascade.delete_orphan
-        self.lookup.change(leaving, "remove" if is_removed else "patch")
-
-        if is_stored:
-            self.lookup.change(without(self.instances, present))
-
+        staying = without(unnamed, self.lookup.visible(unnamed))
         setattr(instance, name, collection([*self.instances, *staying]))
 
 
@@ -230,9 +171,6 @@ def load_related(served: ServedModel, write: Write) -> list[Record]:
 
         instances = lookup.load(distinct)
 
-        if write.method == "create":
-            lookup.change(list(instances.values()))
-
         for index, items in ids.items():
             prefix = f"{index}.{name}" if write.is_list else name
             found: dict[Key, t.Any] = {}
@@ -249,17 +187,6 @@ def load_related(served: ServedModel, write: Write) -> list[Record]:
     return loaded
 
 
-def check_related(bodies: Sequence[Record]) -> None:
-    """Refuse what a write has made of related records if their rules do.
-
-    :param bodies: The bodies with the related instances.
-    :raises Forbidden: The caller might not patch them like this.
-    """
-    for value in [each for body in bodies for each in body.values()]:
-        if isinstance(value, RelatedInstances):
-            value.lookup.check_changed()
-
-
 def writable_relations(
     names: Iterable[str], mapper: orm.Mapper[t.Any]
 ) -> dict[str, Relationship]:
@@ -274,8 +201,9 @@ def writable_relations(
 
         if (
             relationship is None
+            or relationship.secondary is None
+            or relationship.single_parent
             or relationship.viewonly
-            or not relationship.uselist
             or relationship.lazy in UNLOADED
             or (relationship.collection_class or list) not in COLLECTIONS
         ):

@@ -120,9 +120,9 @@ class SQLAlchemyService(Capabilities):
     :param aggregates: Fields that clients may group by, count and sum up, with
         ``$group``, ``$count``, ``$sum``, ``$avg``, ``$min`` and ``$max``. None by
         default.
-    :param writable_relations: Relationships to lists or sets that bodies may name, with
-        the identifiers of records that the caller may see. None by default.
-
+    :param writable_relations: Lists or sets over a table between two models that bodies
+        may name, with the identifiers of records that the caller may see. None by
+        default.
     :param extra_fields: The types of fields that hooks add to records, by name, such as
         ``{"url": str}``, for documents, types and ``$select``. None by default.
 

@@ -11,14 +11,14 @@ from sqlalchemy import orm
 from werkzeug.exceptions import HTTPException
 
 from ..database.database_errors import not_kept
-from ..errors import BadRequest, Conflict
-from ..problems import NOT_VALID, OWNED, Problem, READ_ONLY
+from ..errors import BadRequest
+from ..problems import NOT_VALID, Problem, READ_ONLY
 from ..query.bounds import current_bounds, json_size, refuse
 from ..query.paths import key_names
 from ..query.plans import Selection
 from ..settings import names_of
 from .bodies import Constructor, has_constructor, KEEP, SQLDefault
-from .relations import check_related, load_related, RelatedInstances
+from .relations import load_related, RelatedInstances
 from .resolved_call import chunks, identifier
 
 if t.TYPE_CHECKING:
@@ -196,8 +196,6 @@ class UnitOfWork:
             session.add_all(instances)
             write.writing.flush(write.bodies)
 
-        check_related(bodies)
-
         if write.call.guards is not None:
             write.call.guards.check(write, instances)
 
@@ -221,8 +219,6 @@ class UnitOfWork:
                 self._assign(write, instance, write.bodies[0])
 
             write.writing.flush(write.bodies)
-
-        check_related(write.bodies)
 
         return write.call.records(_read(write, instances))
 
@@ -344,9 +340,6 @@ class UnitOfWork:
                     value.set(instance)
                 else:
                     setattr(instance, name, value)
-            except sa.exc.InvalidRequestError as error:
-                # A model may say that a record has one parent only.
-                raise Conflict(f"'{full}' {OWNED}.", errors={full: OWNED}) from error
             except Exception as error:
                 if (refusal := _refusal(write, error, full)) is None:
                     raise

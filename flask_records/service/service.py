@@ -257,22 +257,16 @@ class Service(Methods, CallSignals):
 
         :raises RecordsError: The caller may not find records.
         """
-        return self.params_of("find", params)[0]
-
-    def params_of(self, method: str, params: Params) -> tuple[Params, list[Record]]:
-        """Return params for a call that the caller of other params makes, limited to
-        the records that it may reach by a method, and the queries that these have to
-        meet once they are written. Its hooks do not run.
-
-        :raises RecordsError: The caller may not call the method.
-        """
         own = params._state.rules if params._state.service is self else None
         state = CallState(self, rules=[*(own or ())])
         params = replace(params, route={}, extra={}, _state=state)
-        context = HookContext(self, method, params)
+        context = HookContext(self, "find", params)
         self.check_access(context, is_counted=False)
-        is_client = params.provider is not None
-        return params, self.rules.limit(context) if is_client else []
+
+        if params.provider is not None:
+            self.rules.limit(context)
+
+        return params
 
     def load_for(self, context: HookContext) -> t.Any:
         """Return the record of a call, or its records: see :meth:`.HookContext.load`.

@@ -92,9 +92,7 @@ def open_client(records):
     def open_client(schemas=None, **options):
         service = SQLAlchemyService(Book, multi=["create"], **options)
         books = records.add("books", service, schemas=schemas, public=True)
-        names = ["books"]
-        authors = SQLAlchemyService(Author, writable_relations=names)
-        records.add("authors", authors, public=True)
+        records.add("authors", SQLAlchemyService(Author), public=True)
         context = served(SQLAlchemy(model_class=Base), records, "sqlite://")
         return stack.enter_context(context).test_client(), books
 

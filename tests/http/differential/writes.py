@@ -33,8 +33,6 @@ RULES = {
     },
 }
 
-OPTIONS = {"projects": {"writable_relations": ["tasks"]}}
-
 PEOPLE = [
     {"id": id, "name": f"p{id}", "password": None, "orgId": 1 + id % 2}
     for id in range(1, 6)
@@ -42,7 +40,7 @@ PEOPLE = [
 
 # The fields of a body, with the values that it may have.
 FIELDS = {
-    "projects": {"name": ["x", "y"], "orgId": [1, 2], "tasks": None},
+    "projects": {"name": ["x", "y"], "orgId": [1, 2]},
     "members": {
         "projectId": [1, 2, 3, 9],
         "userId": [1, 2, 3, 4, 5, 9],
@@ -91,16 +89,10 @@ def rows(seed):
 
 
 def body_of(chance, path, *, is_whole):
-    """A body, and the ids of the tasks that it lists."""
     fields = dict(FIELDS[path])
     number = chance.randint(1, 2)
     names = fields if is_whole else chance.sample(sorted(fields), number)
-    body = {n: chance.choice(fields[n]) for n in names if fields[n] is not None}
-
-    if "tasks" in names and not is_whole:
-        body["tasks"] = chance.sample(range(1, 10), chance.randint(0, 2))
-
-    return body
+    return {n: chance.choice(fields[n]) for n in names}
 
 
 class Refused(Exception):
@@ -233,15 +225,6 @@ class World:
         if unseen and id is None:
             raise Refused(400)
 
-        values, listed = dict(values), data.get("tasks")
-        values.pop("tasks", None)
-
-        if listed is not None:
-            found = [self.tables["tasks"].get(each) for each in listed]
-
-            if not all(each and self.sees("tasks", each) for each in found):
-                raise Refused(400)
-
         ids = self._found(method, path, id)
 
         if any(self.tables[path][ids[0]][name] != data[name] for name in unseen):
@@ -250,33 +233,7 @@ class World:
         for each in ids:
             self.tables[path][each].update(values)
 
-        if listed is not None:
-            self._list_tasks(ids[0], listed)
-
         self._check(method, path, ids, frozenset(data))
-
-    def _list_tasks(self, project, listed):
-        tasks = self.tables["tasks"].values()
-        present = {e["id"] for e in tasks if e["projectId"] == project}
-        joining = [self.tables["tasks"][id] for id in listed if id not in present]
-        leaving = [
-            self.tables["tasks"][id]
-            for id in present - {*listed}
-            if self.sees("tasks", self.tables["tasks"][id])
-        ]
-
-        if not all(self.reaches("patch", "tasks", row) for row in [*joining, *leaving]):
-            raise Refused(403)
-
-        for rows, key in ((joining, project), (leaving, None)):
-            for row in rows:
-                row["projectId"] = key
-
-        if not all(
-            self.may_leave("patch", "tasks", row, {"projectId"}, ())
-            for row in [*joining, *leaving]
-        ):
-            raise Refused(403)
 
     def _remove(self, path, id, data, ids_of_new):
         for each in self._found("remove", path, id):

@@ -70,7 +70,6 @@ def app():
         Person,
         hidden=["password"],
         visible={"salary": salary_of},
-        writable_relations=["pages"],
         paginate={"default": 10, "max": 50},
     )
     people = records.add("people", people, public=["find"], allow=ANY_LOGIN)
@@ -164,14 +163,6 @@ def test_bodies_have_what_a_client_sends(made):
     # Tools take a property with a default for one that is always there.
     assert "default" not in body["properties"]["salary"]
     assert "required" not in change
-
-
-def test_relationship_that_bodies_write_is_a_list_of_identifiers(made):
-    body = made["components"]["schemas"]["PeopleCreate"]
-
-    id = {"description": "The identifier of a record."}
-    assert body["properties"]["pages"] == {"type": "array", "items": id}
-    assert "pages" not in body["required"]
 
 
 def test_answers_are_records_or_pages(made):

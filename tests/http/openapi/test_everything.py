@@ -111,6 +111,8 @@ def test_records_have_the_relationships_that_a_query_can_ask_for(made):
     assert record["properties"]["tags"] == {"type": "array", "items": tag}
     assert record["required"] == ["id"]
     assert "room" not in schemas["MessagesUpdate"]["properties"]
+    ids = {"type": "array", "items": {"description": "The identifier of a record."}}
+    assert schemas["MessagesUpdate"]["properties"]["tags"] == ids
     user = schemas["Authentication"]["properties"]["user"]
     assert user == {"$ref": "#/components/schemas/Users"}
 
