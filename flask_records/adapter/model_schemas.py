@@ -5,11 +5,14 @@ from __future__ import annotations
 import inspect
 import typing as t
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
 
 from sqlalchemy import orm
 
 from ..database.transaction import Transaction
 from ..query.conversions import nullable
+from ..query.groups import AGGREGATES, Function, GROUP, PERIODS, ZONE
 from ..query.operators import LIMIT, POPULATE, SELECT, SKIP, SORT
 from ..query.readers import contained, flag, listed, many, one, pair, pattern, text
 from ..service.globals import current_records
@@ -35,6 +38,9 @@ NULL: t.Final = {"type": "null"}
 
 BOUNDS: t.Final = frozenset({"maxLength", "minimum", "maximum"})
 """The keywords of JSON Schema with the bounds of a column."""
+
+EXAMPLE: t.Final = "example"
+"""The key of a column's ``info`` with a value for documents, as JSON has it."""
 
 ITEM: t.Final = {"type": ["string", "number", "boolean"]}
 """The schema of the items of lists that may have any."""
@@ -82,6 +88,7 @@ def model_schemas(
         update=schemas.body("update"),
         patch=schemas.body("patch"),
         query=query,
+        groups=schemas.groups(),
         is_paged=pagination.is_on,
         multi=multi,
         extra=frozenset(model.options.extra),
@@ -185,6 +192,8 @@ class ModelSchemas:
             if not relationship.uselist:
                 ordered += [f"{name}.{n}" for n in _sorted_names(there)]
 
+        grouped = self._grouping()
+        ordered += [f"{n}.{each}" for n in AGGREGATES for each in grouped.get(n, ())]
         default = {"default": pagination.default} if pagination.is_on else {}
         directions = dict.fromkeys(ordered, DIRECTION)
         paging: dict[str, Schema] = {
@@ -197,9 +206,78 @@ class ModelSchemas:
         if related:
             paging[POPULATE] = list_of({"enum": [*related]})
 
+        for name, names in grouped.items():
+            text = {"description": f"The fields of {name}."}
+            paging[name] = {**list_of({"enum": names}), **text}
+
+            if name == GROUP and (times := self._times(names)):
+                units = {
+                    each: {"enum": [n for n in PERIODS if self._has(each, PERIODS[n])]}
+                    for each in times
+                }
+                paging[name] = {"anyOf": [paging[name], object_of(units)]}
+                paging[ZONE] = {**TEXT, "description": "The time zone of periods."}
+
         group = list_of(object_of(compared))
         groups = dict.fromkeys(sorted(self._model.syntax.groups), group)
         return object_of({**compared, **paging, **groups})
+
+    def groups(self) -> Schema | None:
+        """Return the schema of groups and sums of records, if clients have any."""
+        grouping = self._grouping()
+
+        if not grouping:
+            return None
+
+        fields = {**self._fields.stored, **self._at_paths}
+        keys = grouping.pop(GROUP, [])
+        times, days = self._times(keys), {"description": "A period, or a time."}
+        properties: dict[str, t.Any] = {
+            name: {**self._shown(fields[name]), **(days if name in times else {})}
+            for name in keys
+        }
+
+        for function, names in grouping.items():
+            values = {name: _aggregated(function, fields[name]) for name in names}
+            properties[function] = object_of(values)
+
+        return object_of(properties)
+
+    def _grouping(self) -> dict[str, list[str]]:
+        """Return the names of the fields that clients may group by, or ask a value of,
+        by special parameter.
+        """
+        allowed, stored = self._model.aggregates, self._fields.stored
+        names = [each for each in allowed if each in self._scope.plain]
+        keys = [each for each in names if stored[each].conversion.is_sorted]
+        keys += [each for each in allowed if each in self._at_paths]
+        by_function = {
+            name: [each for each in names if function.takes(stored[each].column.type)]
+            for name, function in AGGREGATES.items()
+        }
+        return {
+            name: each for name, each in ({GROUP: keys} | by_function).items() if each
+        }
+
+    def _times(self, names: Collection[str]) -> list[str]:
+        """Return the names of fields that have periods, such as days."""
+        own = [name for name in names if name in self._fields.stored]
+        return [name for name in own if self._has(name, PERIODS["day"])]
+
+    def _has(self, name: str, function: Function) -> bool:
+        return function.takes(self._fields.stored[name].column.type)
+
+    @cached_property
+    def _at_paths(self) -> Mapping[str, Field]:
+        """The fields of related records that groups may have, by their paths."""
+        return {
+            # A record may refer to none that the caller sees.
+            f"{name}.{each}": replace(there.fields.stored[each], is_nullable=True)
+            for name, (relationship, there) in self._paths.items()
+            if not relationship.uselist
+            for each in _sorted_names(there)
+            if each in there.fields.stored
+        }
 
     def _compared(self, field: Field) -> Schema:
         """Return the schema of a field in a query: a value, or operators."""
@@ -247,6 +325,15 @@ class ModelSchemas:
         return nullable(schema) if may_be_null else schema
 
 
+def _aggregated(function: str, field: Field) -> Schema:
+    """Return the schema of the value of a function of a field in a group."""
+    if function == "$count":
+        return {"type": "integer"}
+
+    schema = {"type": "number"} if function == "$avg" else field.conversion.schema
+    return nullable(_unbounded(schema) if function == "$sum" else schema)
+
+
 def _unbounded(schema: Schema) -> Schema:
     """Return the schema of values that may be larger than the column's."""
     return {name: each for name, each in schema.items() if name not in BOUNDS}
@@ -259,10 +346,17 @@ def _sorted_names(scope: Scope) -> list[str]:
 
 def _described(field: Field) -> Schema:
     """Return what a model says of a field."""
-    prop = getattr(field.column, "property", None)
-    column = next(iter(getattr(prop, "columns", ())), None)
+    prop, column = _mapped(field)
     texts = [getattr(prop, "doc", None), getattr(column, "comment", None)]
-    return next(({"description": text} for text in texts if text), {})
+    info = {**getattr(column, "info", {}), **getattr(prop, "info", {})}
+    examples = {"examples": [info[EXAMPLE]]} if EXAMPLE in info else {}
+    return next(({"description": text} for text in texts if text), {}) | examples
+
+
+def _mapped(field: Field) -> tuple[t.Any, t.Any]:
+    """Return the mapped property of a field, and its column, if it has them."""
+    prop = getattr(field.column, "property", None)
+    return prop, next(iter(getattr(prop, "columns", ())), None)
 
 
 def _relations(model: ServedModel, scope: Scope) -> dict[str, Relation]:

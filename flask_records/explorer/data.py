@@ -14,6 +14,7 @@ from ..extension import current_records
 from ..http.routes import current_routes
 from ..names import BODIES, METHODS, READS
 from ..openapi.description import describe
+from ..openapi.document import REALTIME
 from ..openapi.reference import current_title
 from ..query.bounds import current_bounds
 from ..service.context import Params
@@ -166,7 +167,7 @@ def _columns(field: t.Any) -> list[t.Any]:
 def entrance() -> Record:
     """Return what a caller needs to log in, which the application shows to anybody."""
     root = f"{request.script_root}{current_routes().mount.url_prefix}"
-    server = current_app.extensions.get("records_realtime")
+    server = current_app.extensions.get(REALTIME)
     path = server and f"{request.script_root}{server.settings.url_path.rstrip('/')}"
     return {
         "name": current_title(),

@@ -25,6 +25,7 @@ ERRORS: t.Final[Mapping[int | str, tuple[str, str]]] = {
     403: ("Forbidden", "The caller may not make the call."),
     404: ("NotFound", "There is no such record."),
     409: ("Conflict", "The call contradicts the stored data."),
+    412: ("PreconditionFailed", "The record is another one than If-Match names."),
     429: ("TooManyRequests", "The caller must slow down."),
     500: ("GeneralError", "The server failed."),
     503: ("Unavailable", "The call is not possible at the moment."),
@@ -47,6 +48,14 @@ ERROR_SCHEMA: t.Final[Schema] = {
     "required": ["name", "message", "code", CLASS_NAME, "errors"],
 }
 """The body of an error. See section 7 of the specification."""
+
+IF_MATCH: t.Final = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "Tags of answers to a GET. A write of anything else is a 412.",
+    "schema": {"type": "string"},
+}
+"""The header of a write that depends on the tag of what it changes."""
 
 
 def reference(kind: str, name: str) -> dict[str, str]:
@@ -102,6 +111,7 @@ def errors_of(call: CallDescription) -> dict[str, dict[str, str]]:
         403: has_logins,
         404: method.has_id,
         409: method.event is not None,
+        412: method.changes_records,
         429: records.limits is not None,
     }
     return {

@@ -23,6 +23,11 @@ export interface CallParams<Q> {
   connection?: any
 }
 
+/** Params that ask for groups or sums, by one part of the query at least. */
+export interface GroupsParams<Q, P extends keyof Q> extends CallParams<any> {
+  query: Omit<Q, '$select' | '$populate'> & { [K in P]-?: Required<Pick<Q, K>> }[P]
+}
+
 /** A record with those of its fields that are selected. */
 export type Selected<T, Fields, S> = [Fields] extends [S] ? T : Omit<T, Exclude<Fields, S> & keyof T>
 

@@ -17,7 +17,9 @@ from ..authentication.records import current_records
 from ..http.routes import fill_placeholders, placeholders_of, rule_of
 from ..names import BODIES, EVENTS, MANY, method_named, METHODS, READS
 from ..pagination import Pagination
-from ..query.operators import LIMIT, POPULATE, SELECT
+from ..query.groups import PARAMETERS as GROUPING
+from ..query.groups import ZONE
+from ..query.operators import LIMIT, POPULATE, SELECT, SORT
 from ..service.context import Params
 from ..service.schemas import list_of, OBJECT, object_of, page_of, schemas_of
 
@@ -172,7 +174,7 @@ class ServiceDescription:
     def page(self) -> Schema | None:
         """The schema of the pages that find answers, if it does."""
         is_page = self.schemas.is_paged and self.schemas.found is None
-        return self.page_with(self.schemas.record) if is_page else None
+        return self.page_with(self.schemas.item) if is_page else None
 
     def page_with(self, items: Schema) -> Schema:
         """Return the schema of a page of the service."""
@@ -225,9 +227,7 @@ class ServiceDescription:
         if not is_many or method == "create":
             return object_of({name: parts[name] for name in SHOWING if name in parts})
 
-        # A write of many records has no pages.
-        limit = {k: v for k, v in parts.get(LIMIT, {}).items() if k != DEFAULT}
-        return object_of({**parts, **({LIMIT: limit} if limit else {})})
+        return object_of(_ungrouped(parts))
 
     def _data(self, method: str, *, is_many: bool) -> Schema | None:
         if method not in BODIES:
@@ -243,7 +243,7 @@ class ServiceDescription:
             return self._checked(method, "result")
 
         if method == "find":
-            found = self.page or list_of(schemas.record)
+            found = self.page or list_of(schemas.item)
             return found if schemas.found is None else schemas.found
 
         if not is_many:
@@ -329,6 +329,21 @@ def type_names(ends: Collection[str], reserved: Collection[str]) -> dict[str, st
         taken.update(f"{name}{end}" for end in ends)
 
     return names
+
+
+def _ungrouped(parts: Mapping[str, Schema]) -> Mapping[str, Schema]:
+    """Return the parts of a query of find that a write of many records takes: it has no
+    pages and no groups.
+    """
+    parts = {n: each for n, each in parts.items() if n not in {*GROUPING, ZONE}}
+
+    if LIMIT in parts:
+        limit = {k: v for k, v in parts[LIMIT].items() if k != DEFAULT}
+        fields = parts[SORT]["properties"]
+        fields = {name: each for name, each in fields.items() if name[0] != "$"}
+        parts |= {LIMIT: limit, SORT: {**parts[SORT], "properties": fields}}
+
+    return parts
 
 
 def _text_of(part: t.Any) -> str | None:

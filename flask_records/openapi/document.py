@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from flask import has_request_context, request
+from flask import current_app, has_request_context, request
 
 from ..authentication import Strategy
 from ..authentication.records import current_records
@@ -13,7 +13,7 @@ from ..authentication.strategies import ACCESS_TOKEN
 from ..http.formatter import dumps
 from ..http.routes import current_routes, fill_placeholders
 from ..service.context import Params
-from .answers import ERROR, error_answers, ERROR_SCHEMA
+from .answers import ERROR, error_answers, ERROR_SCHEMA, reference, streamed
 from .description import describe, type_names
 from .operations import DIRECTION_NAME, ENDS, Operations
 from .reference import current_settings, current_title
@@ -24,6 +24,12 @@ if t.TYPE_CHECKING:
     from ..authentication.records import AuthenticationRecords
     from ..service.schemas import Schema
     from ..typing import Record
+
+REALTIME: t.Final = "records_realtime"
+"""The key of ``app.extensions`` with the connections that get events."""
+
+STREAM: t.Final = "records_realtime.stream"
+"""The endpoint of the stream of events over HTTP."""
 
 SCHEMES: t.Final[Mapping[str, str]] = {"jwt": "token"}
 """The names of schemes that differ from their strategies."""
@@ -46,11 +52,13 @@ def document_text(params: Params | None = None) -> bytes:
     """Return :func:`document` as JSON text."""
     records, settings = current_records, current_settings()
     prefix = current_routes().mount.url_prefix
+    has_events = settings.events and REALTIME in current_app.extensions
     schemes = _schemes(records)
     # Type names are the same in the documents of all callers.
     names = type_names(ENDS, [ERROR, DIRECTION_NAME])
     schemas: dict[str, t.Any] = {ERROR: ERROR_SCHEMA}
     paths: dict[str, t.Any] = {}
+    webhooks: dict[str, t.Any] = {}
     tags: list[Mapping[str, str]] = []
 
     caller = params or Params(provider="rest")
@@ -73,7 +81,13 @@ def document_text(params: Params | None = None) -> bytes:
         text = {"description": service.text} if service.text else {}
         tags.append({"name": service.tag, **text})
         schemas |= operations.schemas()
+        webhooks |= operations.webhooks() if has_events else ()
         paths |= {f"{prefix}{path}": item for path, item in operations.paths()}
+
+    if STREAM in current_app.view_functions:
+        path, operation = _stream([{}, *({name: []} for name in schemes)])
+        paths[path] = {"get": operation}
+        tags.append({"name": path.strip("/")})
 
     root = request.script_root if has_request_context() else ""
     made = {
@@ -81,6 +95,7 @@ def document_text(params: Params | None = None) -> bytes:
         "info": {"title": current_title(), "version": settings.version},
         "servers": [{"url": root or "/"}],
         "paths": paths,
+        **({"webhooks": webhooks} if webhooks else {}),
         "components": {
             "schemas": schemas,
             "responses": error_answers(),
@@ -89,6 +104,23 @@ def document_text(params: Params | None = None) -> bytes:
         "tags": tags,
     }
     return dumps(made)
+
+
+def _stream(security: list[dict[str, t.Any]]) -> tuple[str, dict[str, t.Any]]:
+    """Return the path of the stream of events, with its operation.
+
+    :param security: The schemes of which a caller may use one.
+    """
+    path = next(current_app.url_map.iter_rules(STREAM)).rule.rstrip("/")
+    return path, {
+        "operationId": "streamEvents",
+        "tags": [path.strip("/")],
+        "summary": "Get events as they happen",
+        "description": "Each has the name of the 'event', its 'data' and the 'path' of"
+        " its service. The first one is 'connected'.",
+        "responses": {**streamed("get"), "default": reference("responses", ERROR)},
+        "security": security,
+    }
 
 
 def _schemes(records: AuthenticationRecords) -> dict[str, Schema]:

@@ -11,8 +11,15 @@ from ..names import BODIES, method_named
 from ..query.conversions import nullable
 from ..query.operators import SORT
 from ..service.schemas import DIRECTION, list_of, OBJECT
-from .answers import errors_of, JSON, reference, streamed, successes
-from .description import words_of
+from .answers import (
+    errors_of,
+    IF_MATCH,
+    JSON,
+    reference,
+    streamed,
+    successes,
+)
+from .description import SENDERS, words_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,12 +46,14 @@ FORMS: t.Final = ("application/x-www-form-urlencoded", FILES)
 
 PAGE: t.Final = "Page"
 
+GROUPS: t.Final = "Groups"
+
 LIST: t.Final = "List"
 
 CREATE: t.Final = "create"
 
 ENDS: t.Final = (
-    *("", PAGE, LIST, f"Create{LIST}"),
+    *("", PAGE, GROUPS, LIST, f"Create{LIST}"),
     *[method.title() for method in BODIES],
 )
 """The ends of the names of the schemas of a service."""
@@ -82,8 +91,9 @@ class Operations:
         self._names = names
         self._name = names[service.path]
         self._record = reference("schemas", self._name)
-        pages = [(f"{self._name}{PAGE}", service.page)] if service.page else []
-        self._named = [(self._name, service.schemas.record), *pages, *records]
+        ends = {PAGE: service.page, GROUPS: service.schemas.groups}
+        own = [(f"{self._name}{end}", each) for end, each in ends.items() if each]
+        self._named = [(self._name, service.schemas.record), *own, *records]
         self._security = security
 
     def schemas(self) -> Iterator[tuple[str, Schema]]:
@@ -111,8 +121,11 @@ class Operations:
                 body = reference("schemas", f"{name}Create")
                 yield f"{name}Create{LIST}", list_of(body)
 
+        if schemas.groups is not None:
+            yield f"{name}{GROUPS}", schemas.groups
+
         if self._service.page is not None:
-            yield f"{name}{PAGE}", self._service.page_with(self._record)
+            yield f"{name}{PAGE}", self._service.page_with(self._shown(schemas.item))
 
     def _body_schemas(self, name: str, body: Schema) -> Iterator[tuple[str, Schema]]:
         """Yield the schema of a body, and of each of its kinds that has a title."""
@@ -166,6 +179,25 @@ class Operations:
                 made = {verb: self._operation(calls) for verb, calls in by_verb.items()}
                 yield f"{path}{end}", {**({"parameters": own} if own else {}), **made}
 
+    def webhooks(self) -> Iterator[tuple[str, dict[str, t.Any]]]:
+        """Yield the events that clients get, by name. OpenAPI has no other place for
+        what a server sends by itself.
+        """
+        for event in self._service.event_names:
+            # A custom event has any data.
+            content = {JSON: {"schema": self._record if event in SENDERS else {}}}
+            operation = {
+                "operationId": f"{self._name}{event[0].upper()}{event[1:]}",
+                # A tag is a class of generated code, which events would replace.
+                "tags": [f"{self._service.tag} events"],
+                "summary": f"The event {event}",
+                "description": "Sent to the clients that are connected and may see it.",
+                "requestBody": {"required": True, "content": content},
+                "responses": {"default": {"description": "There is no answer."}},
+                "security": [],
+            }
+            yield f"{self._service.path} {event}", {"post": operation}
+
     @property
     def _id(self) -> Schema:
         """The schema of the identifier of a record."""
@@ -194,7 +226,10 @@ class Operations:
             "tags": [self._service.tag],
             "summary": first.summary or SUMMARIES.get(name, f"Call {name}"),
             **({"description": first.text} if first.text else {}),
-            "parameters": _parameters(first.query, first.method),
+            "parameters": [
+                *_parameters(first.query, first.method),
+                *([IF_MATCH] if method_named(first.method).changes_records else []),
+            ],
             "responses": responses | errors_of(first),
             "security": [] if first.is_public else self._security,
         }

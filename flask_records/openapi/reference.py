@@ -17,7 +17,7 @@ from ..http.developer_pages import (
     send_json,
 )
 from ..http.routes import current_routes
-from ..settings import TEXT
+from ..settings import FLAG, TEXT
 
 if t.TYPE_CHECKING:
     from flask import Flask, Response
@@ -53,12 +53,16 @@ class ReferenceSettings(PageSettings):
     version: str = "1"
     """The version of the document."""
 
+    events: bool = False
+    """``True`` to describe events as webhooks, too."""
+
     CHECKS = {
         **PageSettings.CHECKS,
         "document": PATH,
         "page": PATH,
         "title": TEXT.or_none(),
         "version": TEXT,
+        "events": FLAG,
     }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..authentication.records import current_records
 from ..names import EVENTS, method_named
+from ..query.groups import PARAMETERS as GROUPING
 from ..query.operators import POPULATE, SELECT
 from .description import describe, type_names
 
@@ -24,7 +25,9 @@ if t.TYPE_CHECKING:
 BODY_ENDS: t.Final = {"create": "Data", "update": "Update", "patch": "Patch"}
 """The ends of the names of bodies, by method."""
 
-ENDS: t.Final = (*("", *BODY_ENDS.values(), "Field", "Query", "Events", "Service"),)
+ENDS: t.Final = (
+    *("", *BODY_ENDS.values(), "Field", "Query", "Groups", "Events", "Service"),
+)
 """The ends of the names of the types of a service."""
 
 CLIENT: t.Final = (Path(__file__).parent / "client.ts").read_text()
@@ -138,11 +141,15 @@ class _Types:
 
         yield self._query()
 
+        if schemas.groups is not None:
+            yield declaration(f"{name}Groups", schemas.groups)
+
         events = dict.fromkeys(EVENTS.values(), name)
         events |= {each: "any" for each in service.event_names if each not in events}
         yield interface(f"{name}Events", starmap(member, events.items()))
         calls = [each for each in service.calls if each.method not in OWN_METHODS]
-        methods = [self._method(each, named) for each in calls]
+        # TypeScript takes the first signature that fits a call.
+        methods = [*self._groups(), *[self._method(each, named) for each in calls]]
         yield interface(f"{name}Service extends ServiceEvents<{name}Events>", methods)
 
     def _query(self) -> str:
@@ -157,13 +164,29 @@ class _Types:
         if self._fields:
             named.append((parts[SELECT], "readonly S[]"))
 
-        if POPULATE in parts:
-            listed = parts[POPULATE]
-            named.append((listed, f"{type_of(listed['items'])} | {type_of(listed)}"))
+        for listed in [parts[each] for each in (POPULATE, *GROUPING) if each in parts]:
+            [names, *_] = listed.get("anyOf", [listed])
+            named.append((listed, f"{type_of(names['items'])} | {type_of(listed)}"))
 
         query = self._schemas.query
         needed = query.get("required", ())
         return declaration(f"{name}{self._generic}", query, needed, named=named)
+
+    def _page_of(self, record: str) -> str:
+        """Return the type of a page."""
+        page = f"Paginated<{record}>"
+        return page if self._service.pages.total else f"Uncounted<{page}>"
+
+    def _groups(self) -> Iterator[str]:
+        """Yield the signature of a find of groups, if clients may ask for some."""
+        name, service = self._name, self._service
+
+        if self._schemas.groups is not None and "find" in service.methods:
+            asked = " | ".join([f'"{n}"' for n in self._parts if n in GROUPING])
+            page = self._page_of(f"{name}Groups")
+            result = page if service.page else f"{name}Groups[]"
+            params = f"GroupsParams<{name}Query, {asked}>"
+            yield f"find(params: {params}): Promise<{result}>"
 
     def _method(self, call: CallDescription, named: Named) -> str:
         """Return the signature of a method."""
@@ -175,10 +198,9 @@ class _Types:
             query = f"{query}<S>"
             record = f"Selected<{name}, {name}Field, S | {json.dumps(service.id)}>"
 
-        page = f"Paginated<{record}>"
-        page = page if service.pages.total else f"Uncounted<{page}>"
-        pages = [(service.page, page)] if service.page else []
-        named = [(self._schemas.record, record), *pages, *named]
+        own = [(each, record) for each in (self._schemas.record, self._schemas.item)]
+        pages = [(service.page, self._page_of(record))] if service.page else []
+        named = [*own, *pages, *named]
         result = "any" if call.result is None else type_of(call.result, named)
         result = f"AsyncIterable<{result}>" if call.is_streamed else result
         id = type_of({**self._properties.get(service.id, {}), "examples": ()})

@@ -96,6 +96,9 @@ AGGREGATES: t.Final[Mapping[str, Function]] = {
 OWN: t.Final = Function(lambda column, dialect: column, show=_show_own)
 """The value of a field itself, by which records are grouped."""
 
+PERIODS: t.Final = {unit: _period(unit, UTC) for unit in UNITS}
+"""The periods of times in UTC, by which records are grouped."""
+
 PARAMETERS: t.Final = frozenset({GROUP, *AGGREGATES})
 
 

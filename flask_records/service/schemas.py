@@ -86,6 +86,9 @@ class Schemas(t.NamedTuple):
     query: Schema = OBJECT
     """The query of find."""
 
+    groups: Schema | None = None
+    """The groups and sums that find answers if the query asks for them."""
+
     found: Schema | None = None
     """The answer of find: a list of records, or a page of them, by default."""
 
@@ -106,6 +109,11 @@ class Schemas(t.NamedTuple):
 
     relations: Mapping[str, Relation] = MappingProxyType({})
     """The relationships that ``$populate`` can name."""
+
+    @property
+    def item(self) -> Schema:
+        """An item in an answer of find."""
+        return {"anyOf": [self.record, self.groups]} if self.groups else self.record
 
 
 MAKE_FOUND: t.Final[Mapping[t.Any, Callable[[Schema], Schema]]] = {

@@ -27,6 +27,11 @@ def error_of(call, *arguments):
         return json.loads(error.body)["name"]
 
 
+def whole(record):
+    """The record of an item that may be a group, too."""
+    return getattr(record, "actual_instance", record)
+
+
 def filled(record):
     """The names of the fields of a record that are not null."""
     return [name for name, value in vars(record).items() if value is not None]
@@ -44,9 +49,9 @@ def calls(client):
     second = api.find_messages(id_in=ids, sort_id=up, limit=1, skip=1)
     return {
         "total": page.total,
-        "sorted": [each.text for each in page.data],
-        "selected": sorted(filled(selected.data[0])),
-        "second": [each.text for each in second.data],
+        "sorted": [whole(each).text for each in page.data],
+        "selected": sorted(filled(whole(selected.data[0]))),
+        "second": [whole(each).text for each in second.data],
         "patched": api.patch_messages(ids[0], models.MessagesPatch(text="d")).text,
         "removed": api.remove_messages(ids[0]).id == ids[0],
         "error": error_of(api.get_messages, ids[0]),

@@ -17,6 +17,7 @@ from flask_records import (
     SQLAlchemyService,
 )
 from flask_records.openapi import document
+from flask_records.realtime import Realtime
 from tests.authentication import ANY_LOGIN
 
 
@@ -53,6 +54,17 @@ class Bell:
 
     def ring(self, data, params):
         return None
+
+
+class Doors:
+    def find(self, params):
+        return []
+
+    def create(self, data, params):
+        return data
+
+    def remove(self, id, params):
+        return {"id": id}
 
 
 def salary_of(user):
@@ -210,3 +222,32 @@ def test_document_has_what_its_reader_may_see(app, user, is_shown):
 
     assert ("salary" in fields) is is_shown
     assert ("salary" in parameters_of(made["paths"]["/api/people"]["get"])) is is_shown
+
+
+def test_events_are_webhooks_of_an_application_with_real_time(made):
+    app, records = Flask("tests"), FlaskRecords()
+    app.config["RECORDS_OPENAPI"] = {"events": True}
+    records.add("doors", Doors(), public=True)
+    bells = {"methods": ["find"], "events": ["rung"]}
+    records.add("bells", Bell(), public=True, **bells)
+    records.init_app(app)
+    Realtime(records).init_app(app)
+
+    with app.app_context():
+        live = document()
+
+    validate(live)
+    assert all(each["post"]["security"] == [] for each in live["webhooks"].values())
+    assert "webhooks" not in made
+    assert {
+        name: (each["post"]["operationId"], body_schema(each["post"]))
+        for name, each in live["webhooks"].items()
+    } == {
+        "doors created": ("DoorsCreated", {"$ref": "#/components/schemas/Doors"}),
+        "doors removed": ("DoorsRemoved", {"$ref": "#/components/schemas/Doors"}),
+        "bells rung": ("BellsRung", {}),
+    }
+
+
+def body_schema(operation):
+    return operation["requestBody"]["content"]["application/json"]["schema"]

@@ -11,6 +11,7 @@ from openapi_spec_validator import validate
 
 from flask_records import BadRequest
 from flask_records.openapi import document
+from flask_records.openapi.reference import ReferenceSettings
 
 from ...everything_app import app, records
 
@@ -19,6 +20,15 @@ VERBS = ("get", "post", "put", "patch", "delete")
 
 @pytest.fixture(scope="module")
 def made():
+    with app.app_context():
+        return document()
+
+
+@pytest.fixture
+def made_with_events(monkeypatch):
+    settings = ReferenceSettings(events=True)
+    monkeypatch.setitem(app.extensions, "records_openapi", settings)
+
     with app.app_context():
         return document()
 
@@ -55,11 +65,26 @@ def test_document_is_valid_and_has_all_that_it_refers_to(made):
     assert {*names} <= made["components"]["schemas"].keys()
 
 
-def test_tags_are_services(made, operations):
+def test_events_are_in_no_class_of_operations(made, made_with_events, operations):
     tags = {tag for each in operations.values() for tag in each["tags"]}
+    webhooks = made_with_events["webhooks"]
+    of_events = {each["post"]["tags"][0] for each in webhooks.values()}
 
+    assert "messages events" in of_events
     assert tags == {each["name"] for each in made["tags"]}
     assert "rooms/{roomId}/messages" in tags
+    assert not tags & of_events
+    # Generators make code of them that calls the server.
+    assert "webhooks" not in made
+
+
+def test_stream_of_events_is_a_path(made, operations):
+    stream = operations["streamEvents"]
+
+    assert made["paths"]["/sse"] == {"get": stream}
+    assert [*stream["responses"]["200"]["content"]] == ["text/event-stream"]
+    assert stream["security"][:2] == [{}, {"token": []}]
+    assert {"name": "sse"} in made["tags"]
 
 
 def test_names_of_parameters_differ_in_letters(operations):
@@ -102,6 +127,16 @@ def test_parameters_that_a_query_needs_are_required(operations):
     assert names["last"]["schema"] == {"type": "string", "format": "date"}
 
 
+@pytest.mark.parametrize("name", ["patchMessagesMany", "removeMessagesMany"])
+def test_writes_of_many_have_no_parameters_of_groups(operations, name):
+    names = parameters_of(operations[name])
+    grouped = re.compile(r"\$(group|count|sum|avg|min|max)")
+
+    assert "$sort[kind]" in names
+    assert not [each for each in names if grouped.search(each)]
+    assert "$sort[$count.kind]" in parameters_of(operations["findMessages"])
+
+
 def test_records_have_the_relationships_that_a_query_can_ask_for(made):
     schemas = made["components"]["schemas"]
     record = schemas["Messages"]
@@ -117,16 +152,21 @@ def test_records_have_the_relationships_that_a_query_can_ask_for(made):
     assert user == {"$ref": "#/components/schemas/Users"}
 
 
-def test_values_of_expressions_have_no_bounds(made):
+def test_values_of_expressions_and_sums_have_no_bounds(made):
     schemas = made["components"]["schemas"]
     properties = schemas["Messages"]["properties"]
 
     assert properties["text"]["maxLength"] == 40
     assert properties["heading"] == {"type": ["string", "null"], "readOnly": True}
     assert properties["double"] == {"type": ["integer", "null"], "readOnly": True}
+    sums = schemas["MessagesGroups"]["properties"]["$sum"]["properties"]
+    assert sums["points"] == {"type": ["integer", "null"]}
 
 
-def test_null_in_results_is_null(operations):
+def test_null_in_results_is_null(made, operations):
+    groups = made["components"]["schemas"]["RoomsMessagesGroups"]["properties"]
+    assert groups["kind"]["enum"] == ["bug", "idea", None]
+
     answer = operations["moveForecasts"]["responses"]["200"]
     moved = answer["content"]["application/json"]["schema"]["anyOf"][0]
     assert moved["properties"]["place"]["anyOf"][1] == {"type": "null"}

@@ -1,4 +1,4 @@
-"""Paths in the OpenAPI document, and in types."""
+"""Paths and groups in the OpenAPI document, and in types."""
 
 from __future__ import annotations
 
@@ -22,22 +22,44 @@ def names_of(made, verb, path="/tickets"):
     return [each["name"] for each in made["paths"][path][verb]["parameters"]]
 
 
-def test_document_has_paths(made):
+def test_document_has_paths_and_groups(made):
     names = names_of(made, "get")
     validate(made)
 
     assert {"organisation.name", "tags.color", "comments.text"} <= {*names}
-    assert "$sort[assignee.agent]" in names
-    assert not {"organisation.secret", "$sort[tags.name]", "$group"} & {*names}
+    assert {"$sort[assignee.agent]", "$sort[$sum.cost]", "$count"} <= {*names}
+    assert {"$group", "$group[createdAt]"} <= {*names}
+    assert "organisation.secret" not in names
+    assert not {"$sort[tags.name]", "$group[status]"} & {*names}
     # Its operators are those of the field there.
     assert not [name for name in names if name.startswith("tags.name[")]
 
 
-def test_types_have_paths(served_desk):
+def test_answer_of_find_may_be_groups(made):
+    schemas = made["components"]["schemas"]
+    page = schemas["TicketsPage"]["properties"]["data"]
+    groups = schemas["TicketsGroups"]
+
+    assert page["items"]["anyOf"] == [
+        {"$ref": "#/components/schemas/Tickets"},
+        {"$ref": "#/components/schemas/TicketsGroups"},
+    ]
+    assert groups["properties"]["$count"]["properties"]["id"] == {"type": "integer"}
+    assert groups["properties"]["$sum"]["properties"].keys() == {
+        *("cost", "organisationId", "id")
+    }
+
+
+def test_types_have_paths_and_groups(served_desk):
     with served_desk.app.test_request_context():
         types = typescript()
 
     assert '  "organisation.name"?: string | {' in types
+    assert '  $group?: "status" | "cost"' in types
+    assert '"$sum.cost"?: 1 | -1' in types
+    assert "find(params: GroupsParams<TicketsQuery, " in types
+    assert ">): Promise<Paginated<TicketsGroups>>" in types
+    assert "$sum?: { cost?: number | null;" in types
 
 
 def test_caller_has_the_paths_that_it_may_follow(desk):

@@ -253,3 +253,13 @@ def test_calls_in_python_group_by_every_path_of_one_step(desk):
         {"parent.status": "closed", "$count": {"id": 1}},
         {"parent.status": "open", "$count": {"id": 2}},
     ]
+
+
+def test_documents_have_the_paths_and_periods_of_groups(grouping_desk):
+    with grouping_desk.app.test_request_context():
+        schemas = grouping_desk.records["tickets"].capabilities.schemas_for(None)
+
+    assert "organisation.name" in schemas.query["properties"]["$group"]["items"]["enum"]
+    assert schemas.groups["properties"]["organisation.name"] == {
+        "type": ["string", "null"]
+    }
