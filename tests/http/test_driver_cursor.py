@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 
 import pytest
 import sqlalchemy as sa
@@ -173,3 +174,18 @@ def test_error_of_a_driver_is_that_of_sqlalchemy(client, app, db):
     assert answer.status_code == 409
     assert answer.json["errors"] == {"email": "has to be unique"}
     assert heard == [sa.exc.IntegrityError]
+
+
+def test_new_records_are_in_as_many_statements_as_sqlite_needs(db, records):
+    records.add("halls", SQLAlchemyService(Room, multi=True), public=True)
+
+    with served(db, records, "sqlite://") as app, app.app_context():
+        db.engine.dialect.insertmanyvalues_max_parameters = 50
+
+        with db.engine.connect() as connection:
+            driver = connection.connection.dbapi_connection
+            driver.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 50)
+
+        created = records["halls"].create([{"name": str(n)} for n in range(120)])
+
+    assert [each["name"] for each in created] == [str(n) for n in range(120)]

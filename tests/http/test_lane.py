@@ -9,6 +9,7 @@ from flask import after_this_request, Flask, g, request, session, signals, url_f
 from werkzeug.routing import MapAdapter, Rule
 
 from flask_records import FlaskRecords
+from flask_records.http import lane
 
 ROOMS = [{"id": 1, "name": "Lobby"}]
 
@@ -339,3 +340,13 @@ def test_function_that_a_tool_adds_after_the_first_request_runs():
     app.before_request_funcs[None].append(lambda: ("closed", 503))
 
     assert client.get("/rooms").text == "closed"
+
+
+def test_hosts_that_are_remembered_are_bounded(matched, monkeypatch):
+    monkeypatch.setattr(lane, "MAX_HOSTS", 2)
+    app, client = make()
+
+    for host in ("a", "b", "c") * 2:
+        client.get("/rooms", headers={"Host": host})
+
+    assert len(matched) == 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from threading import BoundedSemaphore
 
 import pytest
 import sqlalchemy as sa
@@ -19,6 +20,7 @@ from flask_records import (
     SQLAlchemyService,
     Transaction,
 )
+from flask_records.http.pieces import STREAMS
 from flask_records.realtime import Realtime
 from flask_records.service import results
 
@@ -317,3 +319,14 @@ def test_pieces_have_no_tag_to_compare(app):
     response = app.test_client().patch("/endless/1", json={"a": 1}, headers=tag)
 
     assert response.status_code == 412
+
+
+def test_pieces_leave_threads_of_a_server_for_others(http):
+    threads = {"environ_overrides": {STREAMS: BoundedSemaphore(1)}}
+
+    for _ in range(2):
+        first = http.get("/words", buffered=False, **threads)
+        assert http.get("/words", **threads).status_code == 503
+        first.close()
+
+    assert http.get("/words", **threads).status_code == 200

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jwt
 import pytest
+from werkzeug.test import EnvironBuilder
 
 from flask_records import (
     BadRequest,
@@ -12,6 +13,7 @@ from flask_records import (
     NotFound,
     Unavailable,
 )
+from flask_records.http.blueprint import max_body_size
 from tests.authentication import bearer, log_in, LOGIN, make_records, serving, signed
 from tests.http.authentication.authenticated import refused, USER
 
@@ -203,3 +205,12 @@ def test_public_method_does_not_take_an_outage_for_a_bad_token():
             raise Unavailable("Try again.")
 
         assert client.get("/echo", headers=bearer(token)).status_code == 503
+
+
+def test_large_body_of_a_caller_who_is_refused_is_not_received(client):
+    def size(**headers):
+        environ = EnvironBuilder("/secrets", method="POST", headers=headers)
+        return max_body_size(client.application, environ.get_environ(), default=5)
+
+    assert size() == 0
+    assert size(**bearer(log_in(client))) == 1024 * 1024

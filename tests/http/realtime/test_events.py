@@ -257,3 +257,10 @@ def test_entries_of_the_log_are_small(records, tmp_path):
     assert [record for _, record in events] == bodies
     assert len(sizes) == 5
     assert max(sizes) < 70_000
+
+
+def test_record_of_another_service_hides_its_fields(records, ann, in_app):
+    records["messages"].emit("typing", records["users"].get(1))
+
+    [[_, record]] = ann.events()
+    assert sorted(record) == ["age", "email", "id"]
