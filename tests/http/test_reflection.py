@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 from contextlib import closing
@@ -9,6 +10,7 @@ from contextlib import closing
 import pytest
 import sqlalchemy as sa
 
+from flask_records.start.local_server import LocalServer
 from flask_records.start.reflection import create_app
 
 from ..databases import DATABASES, new_database, SERVERS, url_in
@@ -296,3 +298,32 @@ def test_a_file_that_is_not_there_is_not_made(served, file):
         served(file)
 
     assert not os.path.exists(file)
+
+
+@pytest.mark.parametrize(
+    ("host", "authorization", "status"),
+    [
+        ("127.0.0.1:8000", "Bearer right", 200),
+        ("localhost", "Bearer right", 200),
+        ("127.0.0.1:8000", "Bearer wrong", 401),
+        ("127.0.0.1:8000", "", 401),
+        # A page of another site, whose name leads to this machine.
+        ("evil.example:8000", "Bearer right", 403),
+    ],
+)
+def test_local_server_is_for_those_with_its_token(host, authorization, status):
+    statuses = []
+
+    async def answer(scope, receive, send):
+        await send({"status": 200})
+
+    async def send(message):
+        statuses.append(message.get("status"))
+
+    headers = {"host": host, "authorization": authorization}
+    lines = [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "headers": lines, "query_string": b""}
+    server = LocalServer(answer, 8000, "right")
+    asyncio.run(server.load()(scope, None, send))
+
+    assert statuses[0] == status

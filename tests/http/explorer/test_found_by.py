@@ -112,6 +112,8 @@ def test_users_and_services_that_the_caller_does_not_see_are_not_found():
         answers = [found_by(client, path, headers=headers) for path in paths]
 
         assert found_by(client, "1/messages", headers=headers).json["total"] == 2
+        large = "1/messages?" + "&".join(f"$or[{n}][id]=1" for n in range(60))
+        assert found_by(client, large, headers=headers).status_code == 400
 
     assert [each.status_code for each in answers] == [404, 404, 404, 405]
 
