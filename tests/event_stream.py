@@ -46,8 +46,13 @@ class EventStream:
             yield from (line.decode() for line in whole)
 
     def next(self):
-        """The next event."""
+        """The next event. Comments, by which the stream lives, do not put it off."""
+        comments = 0
+
         for line in self.lines():
+            comments += line.startswith(":")
+            assert comments < 3, "There is no event."
+
             if line.startswith("data: "):
                 return json.loads(line.removeprefix("data: "))
 
