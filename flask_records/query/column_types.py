@@ -295,20 +295,21 @@ def _decorated(
             conversion.check(value)
 
     choices = {"enum": [*trial.choices]} if trial.choices else {}
-    is_found = trial.found is not None or declared is not None
     return replace(
         conversion,
         cast=trial.reader(conversion.cast),
         check=check,
         is_ordered=conversion.is_ordered and not trial.is_random,
-        is_null_only=conversion.is_null_only or trial.is_random,
+        is_null_only=(
+            conversion.is_null_only or trial.stores_documents or trial.is_random
+        ),
         compared_by_database=True,
         has_item=None,
         # One value that the type can't read would be the end of all others.
         select=lambda column: sa.type_coerce(column, trial.impl),
         show=trial.show,
         schema={**conversion.schema, **choices},
-        doubt="" if is_found else "untried",
+        doubt="" if trial.found or declared else "untried",
     )
 
 

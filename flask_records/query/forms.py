@@ -91,8 +91,8 @@ class Trial:
         while isinstance(impl, TypeDecorator):
             impl = impl.load_dialect_impl(dialect)
 
-        self._stores_documents = isinstance(impl, sa.JSON)
-        self.stored_class = None if self._stores_documents else python_type(impl)
+        self.stores_documents = isinstance(impl, sa.JSON)
+        self.stored_class = None if self.stores_documents else python_type(impl)
         """The class of these values, if they are all of one that is known."""
         self._bind = _processor(type_, "process_bind_param", dialect)
         self._result = _processor(type_, "process_result_value", dialect)
@@ -256,7 +256,7 @@ class Trial:
 
         # A type that only the database knows is an object for SQLAlchemy.
         if class_ in (None, object):
-            return self._stores_documents or not isinstance(bound, (dict, list))
+            return self.stores_documents or not isinstance(bound, (dict, list))
 
         return isinstance(bound, (class_, *STORED.get(class_, ())))
 

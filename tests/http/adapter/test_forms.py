@@ -61,6 +61,18 @@ class JSONBytes(JSONText):
         return None if value is None else json.dumps(value).encode()
 
 
+class Sorted(sa.TypeDecorator):
+    """A set, stored as a list of JSON."""
+
+    impl, cache_ok = sa.JSON, True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else sorted(value)
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else set(value)
+
+
 class TZDateTime(sa.TypeDecorator):
     """The recipe "Store Timezone Aware Timestamps as Timezone Naive UTC"."""
 
@@ -255,6 +267,7 @@ DOCUMENTS = {
     "document": (utils.JSONType(), [{"k": 1}, [1, "a"], "text"]),
     "document in text": (JSONText(), [{"k": 1}, [1, "a"], "text", 5]),
     "document in bytes": (JSONBytes(), [{"k": 1}, [1, "a"], "AAEC"]),
+    "set in JSON": (Sorted(), [["a"], ["a", "b"]]),
     "random": (
         ENCRYPTED(sa.String, "key", encrypted.FernetEngine, length=200),
         ["a", "b"],
