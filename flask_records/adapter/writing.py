@@ -194,7 +194,7 @@ class UnitOfWork:
 
         with write.writing.of(instances):
             session.add_all(instances)
-            write.writing.flush(write.bodies)
+            _flush(write, write.bodies)
 
         if write.call.guards is not None:
             write.call.guards.check(write, instances)
@@ -218,7 +218,7 @@ class UnitOfWork:
             for instance in instances:
                 self._assign(write, instance, write.bodies[0])
 
-            write.writing.flush(write.bodies)
+            _flush(write, write.bodies)
 
         return write.call.records(_read(write, instances))
 
@@ -247,7 +247,7 @@ class UnitOfWork:
             for instance in instances:
                 write.writing.session.delete(instance)
 
-            write.writing.flush([])
+            _flush(write, [])
 
         return records
 
@@ -285,12 +285,10 @@ class UnitOfWork:
         except (HTTPException, sa.exc.SQLAlchemyError):
             raise
         except Exception:
-            deferred = self._with_own_types
-
-            if not deferred:
+            if not self._with_own_types:
                 raise
 
-            return load(deferred=deferred)
+            return load(deferred=self._with_own_types)
 
     def _instance(self, write: Write, values: Record, place: str) -> t.Any:
         arguments = self._arguments(write, values) if self._has_constructor else {}
@@ -298,10 +296,7 @@ class UnitOfWork:
         try:
             instance = self._fields.model(**arguments)
         except Exception as error:
-            if (refusal := _refusal(write, error)) is None:
-                raise
-
-            raise refusal from error
+            _refuse(write, error)
 
         # A constructor may ignore an argument.
         present = arguments.keys() & vars(instance).keys()
@@ -341,10 +336,7 @@ class UnitOfWork:
                 else:
                     setattr(instance, name, value)
             except Exception as error:
-                if (refusal := _refusal(write, error, full)) is None:
-                    raise
-
-                raise refusal from error
+                _refuse(write, error, full)
 
 
 def _value_of(
@@ -362,20 +354,29 @@ def _value_of(
     return (sa.cast if is_cast else sa.type_coerce)(expression, type_)
 
 
-def _refusal(write: Write, error: Exception, name: str = "") -> BadRequest | None:
-    """Return the error of the client for one that the code of the model has raised, or
-    ``None`` if that is not the client's.
+def _flush(write: Write, bodies: Sequence[Record]) -> None:
+    """Write the changes of instances.
+
+    :raises BadRequest: A listener of the application has raised a ``ValueError``.
+    """
+    try:
+        write.writing.flush(bodies)
+    except ValueError as error:
+        _refuse(write, error)
+
+
+def _refuse(write: Write, error: Exception, name: str = "") -> t.NoReturn:
+    """Raise the error of the client for one that the code of the model has raised, or
+    that error if it is not the client's.
 
     :param name: The name of the field whose value the code got, if it was one.
     """
     is_meant, model = isinstance(error, ValueError), write.call.model.fields.model
     is_client = write.call.params.provider is not None
+    is_other = isinstance(error, (HTTPException, sa.exc.SQLAlchemyError))
 
-    if isinstance(error, (HTTPException, sa.exc.SQLAlchemyError)):
-        return None
-
-    if not (is_meant or is_client):
-        return None
+    if is_other or not (is_meant or is_client):
+        raise error
 
     # Other errors may reveal the code of the application.
     problem = Problem.of(error) if is_meant else NOT_VALID
@@ -384,10 +385,9 @@ def _refusal(write: Write, error: Exception, name: str = "") -> BadRequest | Non
     if not is_meant:
         logger.warning(REFUSED, model.__name__, exc_info=error)
 
-    if not name:
-        return BadRequest(f"The data is not valid{reason}")
-
-    return BadRequest(f"'{name}' is not valid{reason}", errors={name: problem})
+    about = f"'{name}'" if name else "The data"
+    errors = {name: problem} if name else {}
+    raise BadRequest(f"{about} is not valid{reason}", errors=errors) from error
 
 
 def _size_of_instances(rows: Rows) -> int:

@@ -58,7 +58,11 @@ class Page(Base):
 
 @sa.event.listens_for(Page, "before_insert")
 @sa.event.listens_for(Page, "before_update")
+@sa.event.listens_for(Page, "before_delete")
 def look(mapper, connection, page):
+    if page.level == 13:
+        raise ValueError("13 brings bad luck")
+
     for name in ("tags", "meta", "names", "role", "level", "place", "label"):
         only_values(name, getattr(page, name))
 
@@ -129,6 +133,23 @@ def test_a_whole_record_with_null_is_taken_back(pages):
     made = pages.post("/pages", json={}).json
 
     assert pages.put("/pages/1", json=made).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("verb", "path"), [("POST", ""), ("PUT", "/1"), ("PATCH", "/1"), ("DELETE", "/2")]
+)
+def test_a_value_error_of_a_listener_is_a_400(pages, verb, path):
+    pages.post("/pages", json=[VALUES, VALUES])
+
+    with pages.application.app_context(), pages.db.engine.begin() as connection:
+        connection.execute(sa.update(Page).where(Page.id == 2).values(level=13))
+
+    before = pages.get("/pages?$sort[id]=1").json
+    refused = pages.open(f"/pages{path}", method=verb, json={"level": 13})
+
+    text = "The data is not valid: 13 brings bad luck"
+    assert (refused.status_code, refused.json["message"]) == (400, text)
+    assert pages.get("/pages?$sort[id]=1").json == before
 
 
 @pytest.mark.parametrize("verb", ["PUT", "PATCH"])
