@@ -291,9 +291,8 @@ class UnitOfWork:
             return load(deferred=self._with_own_types)
 
     def _instance(self, write: Write, values: Record, place: str) -> t.Any:
-        arguments = self._arguments(write, values) if self._has_constructor else {}
-
         try:
+            arguments = self._arguments(write, values) if self._has_constructor else {}
             instance = self._fields.model(**arguments)
         except Exception as error:
             _refuse(write, error)

@@ -25,11 +25,21 @@ class Base(DeclarativeBase):
     pass
 
 
+class Strict(sa.TypeDecorator):
+    """A text that other programs may store in another form."""
+
+    impl, cache_ok = sa.String(20), True
+
+    def process_result_value(self, value, dialect):
+        assert value != "?"
+        return value
+
+
 class Team(MappedAsDataclass, Base):
     __tablename__ = "constructor_team"
 
     id: Mapped[int] = mapped_column(primary_key=True, init=False)
-    name: Mapped[str] = mapped_column(sa.String(20))
+    name: Mapped[str] = mapped_column(Strict)
 
 
 class Member(MappedAsDataclass, Base):
@@ -110,8 +120,11 @@ def client(database_url):
         service = SQLAlchemyService(model, multi=True)
         records.add(name, service, public=True)
 
-    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
+    db = SQLAlchemy(model_class=Base)
+
+    with served(db, records, database_url) as app:
         client = app.test_client()
+        client.db = db
         client.post("/teams", json=[{"name": "A"}, {"name": "B"}])
         yield client
 
@@ -130,6 +143,17 @@ def test_a_key_of_no_record_is_a_conflict(client):
 
     assert refused.status_code == 409
     assert refused.json["errors"] == {"teamId": "refers to a record that is not there"}
+
+
+def test_a_related_record_that_can_not_be_read_is_a_400(client, caplog):
+    with client.application.app_context(), client.db.engine.begin() as connection:
+        connection.execute(sa.text("UPDATE constructor_team SET name = '?'"))
+
+    refused = client.post("/guests", json={"teamId": 2})
+
+    text = "The data is not valid."
+    assert (refused.status_code, refused.json["message"]) == (400, text)
+    assert "AssertionError" in caplog.text
 
 
 def test_the_key_is_required_where_the_record_is(client):
