@@ -213,13 +213,14 @@ test('a time that the zone leaves out is refused, and others are shown as they a
 
 test('values that do not fit are named beside their fields', async () => {
   await explorer.go('create/things')
-  const values = { name: 'n'.repeat(21), count: '2147483648', ratio: 'half', notes: '{' }
+  const values = { name: 'n'.repeat(21), count: '2147483648', ratio: 'half', price: '12,50', notes: '{' }
   for (const [name, value] of Object.entries(values)) await explorer.control(name).fill(value)
   await explorer.press('Create')
 
   assert.equal(await explorer.problemOf('name'), 'name has 21 characters, of at most 20')
   assert.equal(await explorer.problemOf('count'), 'count is greater than 2147483647')
   assert.equal(await explorer.problemOf('ratio'), 'ratio is not a number')
+  assert.equal(await explorer.problemOf('price'), 'price is not a number')
   assert.match(await explorer.problemOf('notes'), /^notes is not JSON/)
   assert.equal(await explorer.control('name').evaluate(element => element === document.activeElement), true)
 })
@@ -480,6 +481,14 @@ test('an import is shown, and its mistakes are told, before anything is sent', a
   await page.getByRole('row', { name: 'Line name text isNew boolean unknown left out' }).waitFor()
   await page.getByRole('row', { name: '2 +49 30 1 true' }).waitFor()
   assert.equal((await api.call('GET', 'things?name[$search]=Paris')).total, 0)
+  await explorer.control('CSV').fill(`name\n${'a\n'.repeat(9)}`)
+  await page.setViewportSize({ width: 800, height: 800 })
+  await page.getByRole('row', { name: '6 a' }).waitFor()
+  assert.ok(await page.getByRole('button', { name: 'Create', exact: true }).evaluate(node => {
+    const { left, top, height } = node.getBoundingClientRect()
+    return [0.1, 0.5, 0.9].every(part => document.elementFromPoint(left + 4, top + height * part) === node)
+  }))
+  await page.setViewportSize({ width: 1280, height: 800 })
   const file = { name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from([...Buffer.from('name\nM'), 0xfc]) }
   await page.locator('#main input[type=file][accept]').setInputFiles(file)
   await page.getByRole('alert').filter({ hasText: 'The file is not UTF-8.' }).waitFor()

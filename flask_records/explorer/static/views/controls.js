@@ -2,6 +2,7 @@
 import { element } from '../dom.js'
 
 const SHORT = 255
+const NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i
 
 class Unreadable extends Error {}
 
@@ -15,7 +16,7 @@ const KINDS = {
   integer: { make: input({ inputmode: 'numeric' }), write: String, read: readInteger },
   bigint: { make: input({ inputmode: 'numeric' }), write: String, read: text => matched(text, /^[-+]?\d+$/, 'is not a whole number') },
   number: { make: input({ inputmode: 'decimal' }), write: String, read: readNumber },
-  decimal: { make: input({ inputmode: 'decimal' }), write: String, read: text => text.trim() },
+  decimal: { make: input({ inputmode: 'decimal' }), write: String, read: text => matched(text, NUMBER, 'is not a number') },
   datetime: { make: input({ type: 'datetime-local', step: 0.001 }), write: writeMoment, read: readMoment },
   date: { make: input({ type: 'date' }), write: String, read: text => text },
   time: { make: input({ type: 'time', step: 0.001 }), write: text => text.slice(0, 12), read: text => text },
@@ -93,7 +94,7 @@ function readInteger (text) {
 }
 
 function readNumber (text) {
-  return Number(matched(text, /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i, 'is not a number'))
+  return Number(matched(text, NUMBER, 'is not a number'))
 }
 
 // Returns a time as the controls of browsers hold it, or an empty text if it is none.
