@@ -100,14 +100,9 @@ def found_by(params: Params, id: str, path: str, query: Record) -> t.Any:
     service = _usable_with(params, path)[path].service
     seen = issuer.users.as_caller(params, is_counted=False).get(id)
     user = issuer.get_user(seen[issuer.id])
-    own = Params(
-        provider=params.provider,
-        authentication={"strategy": "jwt"},
-        authenticated=True,
-        authenticator=issuer,
-        user=user,
-        user_id=user[issuer.id],
-    )
+    login = {"strategy": "jwt"}
+    own = Params(provider=params.provider, authentication=login, authenticator=issuer)
+    own.authenticated, own.user, own.user_id = True, user, user[issuer.id]
     current_app.logger.info("%s sees %s as %s.", params.user_id, path, own.user_id)
 
     with suppress(_Undone), Transaction():
@@ -134,9 +129,7 @@ def _usable_with(params: Params, path: str) -> dict[str, ServiceDescription]:
     return services
 
 
-def _references(
-    services: Mapping[str, ServiceDescription],
-) -> list[tuple[str, str, str]]:
+def _references(services: Mapping[str, ServiceDescription]) -> list[tuple[str, ...]]:
     """Return fields with foreign keys: the path of their service, their name, and the
     path of the service to whose records they lead.
     """
@@ -144,7 +137,7 @@ def _references(
         (path, field.name, column)
         for path, each in services.items()
         for field in each.service.capabilities.scope_for(each.params) or ()
-        for column in _columns(field)
+        for column in getattr(getattr(field.column, "property", None), "columns", ())
     ]
     # Of several services over a model, the first one counts.
     identified = {
@@ -158,10 +151,6 @@ def _references(
         for key in column.foreign_keys
         if key.column in identified
     ]
-
-
-def _columns(field: t.Any) -> list[t.Any]:
-    return getattr(getattr(field.column, "property", None), "columns", [])
 
 
 def entrance() -> Record:

@@ -14,13 +14,7 @@ from flask import current_app, make_response, render_template, request
 from ..authentication.access import params_of_visitor
 from ..errors import Forbidden
 from ..extension import current_records
-from ..http.developer_pages import (
-    is_let,
-    page_blueprint,
-    PageSettings,
-    protect,
-    send_json,
-)
+from ..http.developer_pages import page_blueprint, PageSettings, protect, send_json
 from ..http.formatter import dumps
 from ..http.qs import parse
 from ..http.routes import join_prefixes, placeholders_of, routes_of
@@ -175,11 +169,11 @@ def _may_see_others(params: Params) -> bool:
     """Return whether a caller sees what other users see. A login for some calls only,
     or at another authentication service than the first, does not.
     """
-    rule = current_app.extensions[NAME].as_user
+    settings: PageSettings = current_app.extensions[NAME]
     issuer = next(iter(current_records.authentications.values()), None)
     is_own = params.authenticated and params.authenticator is issuer
     is_whole = (params.authentication or {}).get("scopes") is None
-    return rule is not None and is_own and is_whole and is_let(rule, params)
+    return is_own and is_whole and settings.lets(settings.as_user, params)
 
 
 def _allowed_visitor() -> Params:

@@ -108,15 +108,19 @@ class PageSettings:
         if self.needs_login and not params.authenticated:
             raise NotAuthenticated("Log in, and send the token as 'Bearer ...'.")
 
-        if self.allow is not None and not is_let(self.allow, params):
+        if self.allow is not None and not self.lets(self.allow, params):
             raise Forbidden("You may not see this.")
 
-
-def is_let(rule: Callable[[t.Any], t.Any], params: Params) -> bool:
-    """Return whether a function of the user returns ``True`` for a caller. Anything
-    else, such as an async generator, refuses the caller.
-    """
-    return params.user is not None and call(rule, params.user) is True
+    @staticmethod
+    def lets(rule: Callable[[t.Any], t.Any] | None, params: Params) -> bool:
+        """Return whether a function of the user returns ``True`` for a caller. Anything
+        else, such as an async generator, refuses the caller.
+        """
+        return (
+            rule is not None
+            and params.user is not None
+            and call(rule, params.user) is True
+        )
 
 
 def page_blueprint(
