@@ -236,7 +236,9 @@ test('whom the application lets compares with what others find, and sets their p
   await other.press('Compare')
 
   await other.title('memos: as user 2, and as me')
-  const cells = await other.page.getByRole('table', { name: 'The records' }).getByRole('row').allInnerTexts()
+  const shown = other.page.getByRole('table', { name: 'The records' })
+  await shown.waitFor()
+  const cells = await shown.getByRole('row').allInnerTexts()
   assert.deepEqual(cells.slice(1).map(each => each.split('\t')), [['1', 'of Ann', 'no', 'yes', ''], ['2', 'of Ben', 'yes', 'no', '']])
   await logInAs(ben)
   await other.page.getByText('403').waitFor()
