@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
+
 import pytest
 from flask import Flask
-from flask.globals import app_ctx
 from flask_jwt_extended import create_access_token, create_refresh_token, JWTManager
 
 from flask_records import (
@@ -50,20 +51,18 @@ def host_strategy(users):
 @pytest.fixture
 def site(module):
     """The application of the page with Flask-JWT-Extended, and its revoked tokens."""
-    run_page(PAGE, module)
+    copy_context().run(run_page, PAGE, module)
     module.revoked = set()
     module.is_revoked = lambda header, claims: claims["jti"] in module.revoked
 
-    while app_ctx:
-        app_ctx.pop()
-
     for block in blocks_of(PAGE):
         if "flask_jwt_extended" in block.text:
-            run_python(block, module)
+            copy_context().run(run_python, block, module)
 
     strategy = Strategy(module.check_jwt, module.parse_bearer)
     own = module.make_services("host", strategy)
-    app = module.create_app(own, JWT_SECRET_KEY="j" * 32, **module.OPTIONS)
+    options = {"JWT_SECRET_KEY": "j" * 32, **module.OPTIONS}
+    app = copy_context().run(module.create_app, own, **options)
     JWTManager(app)
     app.realtime = Realtime(own)
     app.realtime.init_app(app)
