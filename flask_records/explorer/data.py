@@ -14,7 +14,7 @@ from ..extension import current_records
 from ..http.routes import current_routes
 from ..names import BODIES, METHODS, READS
 from ..openapi.description import describe
-from ..openapi.document import REALTIME
+from ..openapi.document import REALTIME, STREAM
 from ..openapi.reference import current_title
 from ..query.bounds import current_bounds
 from ..service.context import Params
@@ -158,10 +158,11 @@ def entrance() -> Record:
     root = f"{request.script_root}{current_routes().mount.url_prefix}"
     server = current_app.extensions.get(REALTIME)
     path = server and f"{request.script_root}{server.settings.url_path.rstrip('/')}"
+    stream = STREAM in current_app.view_functions and url_for(STREAM).rstrip("/")
     return {
         "name": current_title(),
         "prefix": root,
-        "realtime": server and {"path": path},
+        "realtime": server and {"path": path, "stream": stream or None},
         "logins": [
             {
                 "path": path,

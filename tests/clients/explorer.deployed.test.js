@@ -51,6 +51,38 @@ test('several workers with a broker serve it as one would, and their end is told
   }
 })
 
+test('events come by the stream where sockets are blocked on the way, after an outage too', async () => {
+  const server = await start({ FLASK_RECORDS_EXPLORER__enabled: 'true' })
+  try {
+    const ann = await Api.register(server.base, 'ann')
+    const explorer = await Explorer.open(browser, server.base)
+    const { page } = explorer
+    await page.addInitScript(() => {
+      const Socket = WebSocket
+      window.WebSocket = function () { return new Socket('ws://127.0.0.1:9') }
+    })
+    await page.route(/socket\.io\/\?/, route => route.abort())
+    await explorer.open('login')
+    await page.getByLabel('Email').fill('ann@example.com')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await explorer.press('Log in')
+    await page.locator('#state').getByText('Live', { exact: true }).waitFor()
+    await explorer.open('records/rooms')
+    await page.getByText('There are no records.').waitFor()
+
+    await ann.room('one')
+    await explorer.shows([1])
+    await server.restart()
+    await page.locator('#state').getByText('Not connected', { exact: true }).waitFor()
+    await page.locator('#state').getByText('Live', { exact: true }).waitFor()
+    await ann.room('two')
+    await explorer.shows([1, 2])
+    await explorer.close()
+  } finally {
+    await server.stop()
+  }
+})
+
 test('records of each model of the documentation are listed, created and changed', async () => {
   const server = await start({}, port => ['gunicorn', '--threads', '4', '--bind', `127.0.0.1:${port}`, '--log-level', 'warning', ...KEPT, 'tests.documented_apps:create_app()'])
   try {

@@ -78,7 +78,10 @@ export class Connection extends EventTarget {
     this.isLost = false
     // The number of changes that wait for the connection.
     this.waiting = 0
-    this.socket = description.realtime ? this.openSocket(description.realtime.path) : null
+    const { realtime } = description
+    this.isStreamed = Boolean(realtime?.stream && sessionStorage.getItem(keyOf('stream')))
+    this.isReading = false
+    this.socket = realtime && !this.isStreamed ? this.openSocket(realtime) : null
     this.client = this.makeClient(this.socket)
     this.stranger = this.makeClient(null, { credentials: 'omit' })
     // What a socket has not sent yet would have no answer in time, and be sent nevertheless.
@@ -109,8 +112,12 @@ export class Connection extends EventTarget {
     return this.caller?.user ?? this.description.user ?? null
   }
 
+  get hasEvents () {
+    return Boolean(this.description.realtime)
+  }
+
   get isLive () {
-    return Boolean(this.socket?.connected)
+    return this.isReading || Boolean(this.socket?.connected)
   }
 
   // Returns the address of a service.
@@ -154,6 +161,7 @@ export class Connection extends EventTarget {
     const login = keptLogin()
     for (const service of this.description.services) this.listen(service)
     if (login) await this.takeUp(login)
+    if (this.isStreamed) this.readStream()
   }
 
   async takeUp ({ path, token, isKept }) {
@@ -210,15 +218,55 @@ export class Connection extends EventTarget {
     }
   }
 
-  openSocket (path) {
+  openSocket ({ path, stream }) {
+    let wasOpen = false
     // Polling reaches another worker with each request, where there are several.
     const socket = io(location.origin, { path, transports: ['websocket', 'polling'], tryAllTransports: true })
-    socket.on('connect', () => this.tell(false))
+    socket.on('connect', () => {
+      wasOpen = true
+      this.tell(false)
+    })
+    socket.io.on('reconnect_attempt', () => { if (stream && !wasOpen) this.tryStream(stream) })
     for (const event of ['disconnect', 'connect_error']) socket.on(event, () => this.tell(true))
     // The client tries again by itself, unless the server has closed the connection.
     socket.on('disconnect', reason => { if (reason === 'io server disconnect') setTimeout(() => socket.connect(), RETRY) })
     addEventListener('online', () => socket.connect())
     return socket
+  }
+
+  // Begins anew with the stream if it answers where sockets are blocked on the way.
+  async tryStream (url) {
+    const response = await request(url).catch(() => null)
+    await response?.body?.cancel()
+    if (!response?.ok || this.isLive) return
+    sessionStorage.setItem(keyOf('stream'), 'yes')
+    beginAnew()
+  }
+
+  // Reads the stream, anew whenever it breaks, with the login of that time.
+  async readStream () {
+    try {
+      const response = await request(this.description.realtime.stream)
+      for await (const message of messagesIn(response.ok ? response.body : null)) this.take(message)
+    } catch {
+      // A break is the outage that the page shows.
+    }
+    this.isReading = false
+    this.tell(true)
+    setTimeout(() => this.readStream(), RETRY)
+  }
+
+  take ({ path, event, data }) {
+    if (event === 'connected') {
+      this.isReading = true
+      this.tell(false)
+    } else if (this.services.get(path)?.events.includes(event)) {
+      this.announce(path, event, data)
+    }
+  }
+
+  announce (service, event, data) {
+    this.dispatchEvent(new CustomEvent('event', { detail: { service, event, data, time: new Date() } }))
   }
 
   makeClient (socket, options = {}) {
@@ -235,9 +283,7 @@ export class Connection extends EventTarget {
   listen ({ path, events }) {
     if (!this.socket) return
     for (const event of events) {
-      this.socket.on(`${path} ${event}`, data => {
-        this.dispatchEvent(new CustomEvent('event', { detail: { service: path, event, data, time: new Date() } }))
-      })
+      this.socket.on(`${path} ${event}`, data => this.announce(path, event, data))
     }
   }
 
@@ -249,6 +295,20 @@ export class Connection extends EventTarget {
 
   change () {
     this.dispatchEvent(new Event('state'))
+  }
+}
+
+// Yields the messages of a stream of events.
+async function * messagesIn (body) {
+  if (!body) return
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const { value, done } = await reader.read()
+    if (done) return
+    const lines = (rest + value).split('\n')
+    rest = lines.pop()
+    for (const line of lines) if (line.startsWith('data:')) yield JSON.parse(line.slice(5))
   }
 }
 

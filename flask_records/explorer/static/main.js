@@ -89,7 +89,7 @@ function drawFrame (explorer) {
   }
   const caller = element('a', { href: address('login'), id: 'caller', class: 'button', onclick })
   const drawState = () => {
-    state.textContent = connection.socket ? (connection.isLive ? 'Live' : 'Not connected') : 'No live events'
+    state.textContent = connection.hasEvents ? (connection.isLive ? 'Live' : 'Not connected') : 'No live events'
     state.className = connection.isLive ? 'live' : 'soft'
     replace(outage, connection.problem)
     outage.hidden = !connection.problem

@@ -8,7 +8,7 @@ export async function show (place, explorer, route, signal) {
   const state = element('p', { role: 'status', class: 'connection' })
   const drawState = () => {
     const isLive = connection.isLive
-    state.textContent = !connection.socket ? 'This server sends no events.' : isLive ? 'Connected: events come as they happen.' : 'Not connected. It is tried again.'
+    state.textContent = !connection.hasEvents ? 'This server sends no events.' : isLive ? 'Connected: events come as they happen.' : 'Not connected. It is tried again.'
     state.classList.toggle('live', isLive)
   }
   connection.addEventListener('state', drawState, { signal })

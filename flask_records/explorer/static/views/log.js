@@ -16,7 +16,7 @@ export function makeLog (explorer, signal, isWanted = () => true) {
   let missed = 0
   const mark = () => {
     empty.hidden = list.childElementCount > 0
-    empty.textContent = explorer.connection.socket ? 'No event yet. Events appear here as they come.' : 'This server sends no events.'
+    empty.textContent = explorer.connection.hasEvents ? 'No event yet. Events appear here as they come.' : 'This server sends no events.'
     count.textContent = isPaused ? `Paused, ${missed} new` : `${list.childElementCount} ${list.childElementCount === 1 ? 'event' : 'events'}`
     pause.textContent = isPaused ? 'Go on' : 'Pause'
     pause.setAttribute('aria-pressed', isPaused)

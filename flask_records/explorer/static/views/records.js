@@ -150,7 +150,7 @@ class RecordsView {
   }
 
   carry (query) {
-    return this.explorer.connection.socket ? carried(query, this.queried) : query
+    return this.explorer.connection.hasEvents ? carried(query, this.queried) : query
   }
 
   async load ({ isLive = false } = {}) {
