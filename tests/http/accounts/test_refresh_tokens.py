@@ -242,6 +242,16 @@ def test_logout_ends_all_access_tokens_of_the_session(client, ann):
 
 
 @in_sqlite
+def test_token_with_the_session_of_another_user_does_not_end_it(client, ann, ben):
+    login = log_in(client, "ben")
+    sid = login["authentication"]["payload"]["sid"]
+
+    client.delete("/authentication", headers=bearer(signed(sid=sid)))
+
+    assert renew(client, login["refreshToken"]).status_code == 201
+
+
+@in_sqlite
 @pytest.mark.parametrize(
     ("path", "headers", "message"),
     [
