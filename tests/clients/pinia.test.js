@@ -84,7 +84,7 @@ test('an error takes a change back', async () => {
   const clone = message.clone()
   clone.text = null
 
-  await assert.rejects(clone.save(), { code: 400, errors: { text: 'is required' } })
+  await assert.rejects(clone.save(), { code: 400, errors: { text: "can't be null" } })
 
   assert.equal(stores.service('messages').getFromStore(created.id).value.text, 'hi')
 })
