@@ -19,22 +19,25 @@ let browser
 before(async () => { browser = await launch() })
 after(() => browser?.close())
 
+// Logs in, and opens the rooms, of which there are none yet.
+async function opensRooms (explorer) {
+  const { page } = explorer
+  await explorer.open('login')
+  await page.getByLabel('Email').fill('ann@example.com')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await explorer.press('Log in')
+  await page.locator('#state').getByText('Live', { exact: true }).waitFor()
+  await explorer.open('records/rooms')
+  await page.getByText('There are no records.').waitFor()
+}
+
 test('several workers with a broker serve it as one would, and their end is told', { skip: !process.env.TEST_REDIS_URL }, async () => {
   const server = await start(SETTINGS)
   let isStopped = false
   try {
     const ann = await Api.register(server.base, 'ann')
     const windows = await Promise.all([1, 2].map(() => Explorer.open(browser, server.base)))
-    for (const explorer of windows) {
-      const { page } = explorer
-      await explorer.open('login')
-      await page.getByLabel('Email').fill('ann@example.com')
-      await page.getByLabel('Password').fill(PASSWORD)
-      await explorer.press('Log in')
-      await page.locator('#state').getByText('Live', { exact: true }).waitFor()
-      await explorer.open('records/rooms')
-      await page.getByText('There are no records.').waitFor()
-    }
+    for (const explorer of windows) await opensRooms(explorer)
 
     // Each is a connection of its own, which either of the workers takes.
     for (const name of ['one', 'two', 'three', 'four']) await ann.room(name)
@@ -62,13 +65,7 @@ test('events come by the stream where sockets are blocked on the way, after an o
       window.WebSocket = function () { return new Socket('ws://127.0.0.1:9') }
     })
     await page.route(/socket\.io\/\?/, route => route.abort())
-    await explorer.open('login')
-    await page.getByLabel('Email').fill('ann@example.com')
-    await page.getByLabel('Password').fill(PASSWORD)
-    await explorer.press('Log in')
-    await page.locator('#state').getByText('Live', { exact: true }).waitFor()
-    await explorer.open('records/rooms')
-    await page.getByText('There are no records.').waitFor()
+    await opensRooms(explorer)
 
     await ann.room('one')
     await explorer.shows([1])

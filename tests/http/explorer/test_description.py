@@ -255,14 +255,15 @@ def test_caller_who_may_not_read_its_own_record_is_an_identifier():
     assert made["user"] == {"id": 1}
 
 
-def test_path_of_sockets_is_that_of_the_server():
+def test_paths_of_events_are_below_the_root():
     records = make_chat()
-    own = {"realtime": Realtime(records), "RECORDS_REALTIME": {"path": "/records.io/"}}
+    settings = {"path": "/records.io/", "stream": "sse"}
+    own = {"realtime": Realtime(records), "RECORDS_REALTIME": settings}
 
     with serving_explorer(records, **own) as client:
         made = client.get(SERVICES, base_url="http://localhost/shop").json
 
-    assert made["realtime"] == {"path": "/shop/records.io"}
+    assert made["realtime"] == {"path": "/shop/records.io", "stream": "/shop/sse"}
 
 
 @pytest.mark.parametrize(
