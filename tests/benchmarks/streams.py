@@ -1,4 +1,4 @@
-"""What connections cost: streams of events, Socket.IO, and FeathersJS 6 itself.
+"""The cost of connections: streams of events, Socket.IO, and FeathersJS 6 itself.
 
 Run ``python -m tests.benchmarks.streams KIT [NUMBER]``. KIT is a copy of the folder
 ``v6`` of the kit in which ``npm install`` has been run. The figures are the CPU and the

@@ -59,7 +59,7 @@ GIVEN = {
     },
     "everything": {"room": True, "size": 3, "number": 2, "taken": "BadRequest"},
 }
-"""What the calls of each client give."""
+"""The results of the calls of each client."""
 
 OPTIONS = {
     "strict": True,

@@ -113,7 +113,7 @@ def installed(host, folder):
 
 
 def outcomes(python, folder, host, *, served):
-    """What the plugin writes down of the tests of a host."""
+    """The outcomes of the tests of a host, as the plugin writes them down."""
     report = folder / "report.json"
     names = json.dumps(asdict(host)) if served else "null"
     settings = {"SERVED": names, "REPORT": str(report), "PYTHONPATH": str(HERE)}

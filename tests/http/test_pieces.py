@@ -99,7 +99,7 @@ def records():
 
 @pytest.fixture
 def ends():
-    """What was torn down."""
+    """The contexts that were torn down."""
     return []
 
 

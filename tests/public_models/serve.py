@@ -89,7 +89,7 @@ class Database:
         # Those of a metadata have the tables between two classes, too.
         tables = {other for table in named for other in table.metadata.tables.values()}
         self.missing = {}
-        """What the database says to tables that it does not create."""
+        """The messages of the database about tables that it does not create."""
         schemas = {table.schema for table in tables if table.schema}
 
         if self.engine.name == "sqlite":

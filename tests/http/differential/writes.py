@@ -134,7 +134,7 @@ class World:
         )
 
     def reaches(self, method, path, row):
-        """Whether the rules let the user reach a record by a method."""
+        """Return ``True`` if the rules let the user reach a record by a method."""
         return self.sees(path, row) and self._allowed(method, path, row)
 
     def _allowed(self, method, path, row, beside=()):
@@ -153,7 +153,7 @@ class World:
         return own and (of_org or method == "update")
 
     def may_leave(self, method, path, row, written, beside):
-        """Whether a record may be what a write has made of it."""
+        """Return ``True`` if the rules allow a record as a write has left it."""
         if path == "tasks" and method in ("create", "patch"):
             is_asked = method == "create" or {"orgId", "projectId"} & written
             is_member = self._is_member(row["projectId"])

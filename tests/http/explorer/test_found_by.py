@@ -1,4 +1,4 @@
-"""What another user finds, for callers whom a rule of the application lets see it."""
+"""Records that another user finds, for callers whom a rule of the application lets."""
 
 from __future__ import annotations
 

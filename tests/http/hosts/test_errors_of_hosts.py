@@ -1,4 +1,4 @@
-"""Errors on the URLs of services are theirs, and those of the host stay its own."""
+"""Services answer errors on their URLs, and the host answers them on its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a host exempts from its checks, and the names of views that it does so by."""
+"""Exemptions of views from checks of a host, by the names of the views."""
 
 from __future__ import annotations
 

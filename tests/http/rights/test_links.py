@@ -1,4 +1,4 @@
-"""What is loaded or searched over relationships tells nothing of what is not shown."""
+"""Paths over relationships reveal nothing that the caller does not see."""
 
 from __future__ import annotations
 

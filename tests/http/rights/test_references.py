@@ -1,4 +1,4 @@
-"""Who can't see a record can't refer to it."""
+"""A client that can't see a record can't refer to it."""
 
 from __future__ import annotations
 
