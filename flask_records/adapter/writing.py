@@ -232,7 +232,7 @@ class UnitOfWork:
 
         dialect = write.writing.dialect
         values = [
-            _value_of(each.expression, columns[name], dialect)
+            _evaluated(each.expression, columns[name], dialect)
             for name, each in computed.items()
         ]
         row = write.writing.values_of(values)
@@ -338,7 +338,7 @@ class UnitOfWork:
                 _refuse(write, error, full)
 
 
-def _value_of(
+def _evaluated(
     expression: t.Any, column: sa.Column[t.Any], dialect: sa.Dialect
 ) -> sa.ColumnElement[t.Any]:
     """Return an expression for the value of a default in a column."""
