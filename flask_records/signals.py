@@ -132,41 +132,6 @@ class OrderedSignal(Signal):
             )
 
 
-class EventSignal(OrderedSignal):
-    """An ordered signal of events, some of whose receivers run in the background.
-
-    :param senders: The events that may be connected to. Any by default.
-    """
-
-    def __init__(self, senders: Collection[str] | None = None) -> None:
-        super().__init__(senders)
-        self.in_background: set[Callable[..., t.Any]] = set()
-        """The receivers that run in another thread."""
-
-    def __call__(self, *senders: str, background: bool = False) -> Callable[[F], F]:
-        """Connect the decorated function.
-
-        :param senders: The events to connect it to. Every event by default.
-        :param background: Run it in another thread, so that the answer and the event
-            do not wait for it.
-        :raises ValueError: There is no such event.
-        :raises TypeError: There is a function in place of the names.
-        """
-        connect = super().__call__(*senders)
-
-        def connect_in_background(receiver: F) -> F:
-            connect(receiver)
-            self.in_background.add(receiver)
-            return receiver
-
-        return connect_in_background if background else connect
-
-    def connect(self, receiver: F, sender: t.Any = ANY, weak: bool = False) -> F:
-        """Connect a receiver that the answer waits for, even if it did not before."""
-        self.in_background.discard(receiver)
-        return super().connect(receiver, sender, weak)
-
-
 class CallSignals:
     """The signals of a service, or of all services of an extension.
 
@@ -183,7 +148,7 @@ class CallSignals:
         """Runs hooks after the method."""
         self.error = OrderedSignal(methods)
         """Runs hooks when a call has failed."""
-        self.events = EventSignal(events)
+        self.events = OrderedSignal(events)
         """Runs receivers after the commit, once for each record."""
         self.publish = OrderedSignal(events)
         """Lets a function decide who gets an event: a function of the event's name, the

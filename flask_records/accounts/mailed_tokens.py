@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import hmac
 import logging
+import os
 import secrets
 import time
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache
+
+from flask import current_app
 
 from ..authentication.token_table import digest_of, fingerprint, StoredToken
 from ..authentication.users import is_address
 from ..database.transaction import Transaction
 from ..errors import BadRequest, NotFound, RecordsError, without_parameters
-from ..service.events import run_in_background
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from flask import Flask
 
     from ..authentication import AuthenticationService, TableTokens
     from ..typing import Record
@@ -32,6 +38,9 @@ RESET: t.Final = "reset"
 
 ID_LENGTH: t.Final = 32
 """The number of characters of a digest that identify a token."""
+
+MAX_THREADS: t.Final = 4
+"""The number of threads of a process that send mails."""
 
 DELAY: t.Final = 0.05
 """The seconds that a mail waits until its call is answered."""
@@ -171,21 +180,43 @@ class MailedTokens:
 
 
 def send_later(mail: Callable[[], None]) -> None:
-    """Send a mail in the background, after the commit."""
+    """Send a mail in another thread, after the commit. A process that ends waits."""
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
 
     def send() -> None:
         # Otherwise the time of the answer would depend on what is done here.
         time.sleep(DELAY)
 
         try:
-            mail()
+            with app.app_context():
+                mail()
         except Exception as error:
             # The user may be gone, or blocked.
             if not isinstance(error, RecordsError) or (error.code or 500) >= 500:
                 without_parameters(error)
                 logger.exception("A mail could not be sent.")
 
-    Transaction.after_commit(partial(run_in_background, send))
+    def submit() -> None:
+        # Nothing of the call that has ended is in progress there.
+        context = Context()
+
+        try:
+            mail_threads().submit(context.run, send)
+        except RuntimeError:
+            # The process is about to end.
+            context.run(send)
+
+    Transaction.after_commit(submit)
+
+
+@cache
+def mail_threads() -> ThreadPoolExecutor:
+    """Return the threads that send mails."""
+    return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="records-mails")
+
+
+# A forked process has no threads of its parent.
+os.register_at_fork(after_in_child=mail_threads.cache_clear)
 
 
 def invalid_token() -> BadRequest:

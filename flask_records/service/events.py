@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
 import typing as t
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from contextvars import Context
-from functools import cache, partial
 from itertools import product
-
-from flask import current_app, has_app_context
 
 from ..database.transaction import Transaction
 from ..errors import without_parameters
@@ -23,16 +16,13 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from ..signals import EventSignal
+    from ..signals import OrderedSignal
     from .context import HookContext
     from .service import Service
 
     Delivery: t.TypeAlias = tuple[Callable[..., t.Any], "Event"]
 
 logger = logging.getLogger(__package__)
-
-MAX_THREADS: t.Final = 4
-"""The number of threads of a process that run receivers in the background."""
 
 
 class Event(t.NamedTuple):
@@ -99,7 +89,7 @@ class EventSender:
     """Sends the events of one service. They are made only if there are listeners."""
 
     def __init__(
-        self, service: Service, events_of_all: EventSignal, transports: Transports
+        self, service: Service, events_of_all: OrderedSignal, transports: Transports
     ) -> None:
         self._service = service
         self._signals = (service.events, events_of_all)
@@ -113,16 +103,11 @@ class EventSender:
 
     def run_receivers(self, events: Sequence[Event]) -> None:
         """Run the receivers of events in Python, in order."""
-        pending: list[Delivery] = []
-
-        for event, signal in product(events, self._signals):
-            for receiver in signal.ordered(event.name):
-                if receiver in signal.in_background:
-                    run_in_background(partial(_run, iter([(receiver, event)])))
-                else:
-                    pending.append((receiver, event))
-
-        _run(iter(pending))
+        _run(
+            (receiver, event)
+            for event, signal in product(events, self._signals)
+            for receiver in signal.ordered(event.name)
+        )
 
     def send_result(self, context: HookContext) -> None:
         """Send the event of a call, once for each record, if its method has one."""
@@ -176,36 +161,3 @@ def _run(pending: Iterator[Delivery]) -> None:
             without_parameters(error)
             path = event.service.path
             logger.exception("A receiver of '%s %s' failed.", path, event.name)
-
-
-def run_in_background(function: Callable[[], None]) -> None:
-    """Run a function in one of a few threads, with a context of the application and
-    outside of any transaction. A process that ends waits for it.
-
-    :param function: It must not raise.
-    """
-    # The proxy belongs to this thread.
-    proxy: t.Any = current_app
-    app = proxy._get_current_object() if has_app_context() else None
-
-    def run() -> None:
-        with nullcontext() if app is None else app.app_context():
-            function()
-
-    # Nothing of the call that has ended is in progress there.
-    context = Context()
-
-    try:
-        _threads().submit(context.run, run)
-    except RuntimeError:
-        # The process is about to end.
-        context.run(run)
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="records-events")
-
-
-# A forked process has no threads of its parent.
-os.register_at_fork(after_in_child=_threads.cache_clear)

@@ -1,13 +1,8 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
-import threading
 
 import pytest
-
-from flask_records import Transaction
 
 
 @pytest.fixture
@@ -118,85 +113,3 @@ def test_receiver_waits_for_what_the_one_before_writes(client, messages, rooms):
     client.post("/messages", json=[{"text": "a"}, {"text": "b"}])
 
     assert seen == ["a", "created", "b", "created"]
-
-
-@pytest.fixture
-def answered():
-    """An event that a test sets once it has an answer."""
-    answered = threading.Event()
-    yield answered
-    answered.set()
-
-
-def test_receiver_in_the_background_delays_nobody(client, messages, rooms, answered):
-    seen, done = [], threading.Event()
-
-    @messages.events("created", background=True)
-    def welcome(event, record, context):
-        assert answered.wait(60)
-        seen.append(event)
-        rooms.create({"name": record["text"]})
-        Transaction.current().after_commit(done.set)
-
-    messages.events()(lambda event, record, context: seen.append("at once"))
-    response = client.post("/messages", json={"text": "a"})
-    answered.set()
-
-    assert response.status_code == 201
-    assert done.wait(60)
-    assert seen == ["at once", "created"]
-
-
-def test_error_in_the_background_is_logged(client, messages, caplog):
-    logged = threading.Event()
-
-    class Logged(logging.Handler):
-        def emit(self, record):
-            messages_logged.append(record.getMessage())
-            logged.set()
-
-    messages_logged, handler = [], Logged()
-
-    @messages.events("created", background=True)
-    def fail(event, record, context):
-        raise LookupError("The mail server is down.")
-
-    logging.getLogger("flask_records.service").addHandler(handler)
-
-    try:
-        response = client.post("/messages", json={"text": "a"})
-        assert logged.wait(60)
-    finally:
-        logging.getLogger("flask_records.service").removeHandler(handler)
-
-    assert response.status_code == 201
-    assert messages_logged == ["A receiver of 'messages created' failed."]
-
-
-PROGRAM = """
-import sys
-from flask import Flask
-from flask_records import FlaskRecords
-
-class Notes:
-    def create(self, data, params):
-        return data
-
-app, records = Flask("program"), FlaskRecords()
-notes = records.add("notes", Notes(), public=True)
-records.init_app(app)
-
-@notes.events("created", background=True)
-def write(event, record, context):
-    sys.stdout.write(record["text"])
-
-for text in "abcdef":
-    app.test_client().post("/notes", json={"text": text})
-"""
-
-
-def test_process_that_ends_finishes_what_is_in_the_background():
-    program = [sys.executable, "-c", PROGRAM]
-    run = subprocess.run(program, capture_output=True, text=True, check=True)
-
-    assert sorted(run.stdout) == list("abcdef")

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from flask_records.signals import EventSignal, OrderedSignal
+from flask_records.signals import OrderedSignal
 
 
 @pytest.fixture
@@ -144,13 +144,3 @@ def test_async_callable_object_is_waited_for(app_context, signal, calls):
     signal.run("create")
 
     assert calls == ["async"]
-
-
-def test_receiver_that_is_connected_anew_leaves_the_background():
-    signal = EventSignal()
-    signal("created", background=True)(print)
-
-    signal.disconnect(print, "created")
-    signal.connect(print, "created")
-
-    assert signal.in_background == set()

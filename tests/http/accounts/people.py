@@ -20,7 +20,7 @@ from flask_records import (
     TokenMixin,
 )
 from flask_records.accounts import AccountManagement
-from flask_records.service.events import MAX_THREADS, run_in_background
+from flask_records.accounts.mailed_tokens import mail_threads, MAX_THREADS
 from tests.authentication import ANY_LOGIN, bearer, CHEAP, SECRET
 
 PASSWORD = "correct horse"
@@ -117,7 +117,7 @@ def settle():
     barrier = Barrier(MAX_THREADS + 1)
 
     for _ in range(MAX_THREADS):
-        run_in_background(lambda: barrier.wait(10) and None)
+        mail_threads().submit(barrier.wait, 10)
 
     barrier.wait(10)
 
