@@ -6,8 +6,9 @@ import re
 import typing as t
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import quote, unquote, urlencode, urljoin, urlsplit
 
 from ..errors import BadRequest
 from ..http.origins import origin_of, ORIGINS, parse_origins
@@ -145,6 +146,24 @@ class OAuthSettings:
             raise BadRequest("The redirect leads to another site.")
 
         return target
+
+    def redirect_to(self, url: str, root: str = "") -> str | None:
+        """Return the ``redirect`` that leads to a page of the application, or ``None``
+        if no login may end there.
+
+        :param url: The address of the page.
+        :param root: The path of the application.
+        """
+        page = urlsplit(url).path
+
+        for redirect in (page, page.removeprefix(root), url):
+            with suppress(BadRequest):
+                target = self.target(redirect)
+
+                if target is not None and urljoin(url, target) == url:
+                    return redirect
+
+        return None
 
 
 def _provider(name: str, value: t.Any, place: str) -> Provider:

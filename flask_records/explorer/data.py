@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 from flask import current_app, request, url_for
 
 from ..database.transaction import Transaction
-from ..errors import BadRequest, NotFound, RecordsError
+from ..errors import NotFound, RecordsError
 from ..extension import current_records
 from ..http.routes import current_routes
 from ..names import BODIES, METHODS, READS
@@ -22,7 +22,6 @@ from ..service.context import Params
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..authentication.oauth_settings import OAuthSettings
     from ..openapi.description import ServiceDescription
     from ..typing import Record
 
@@ -159,6 +158,8 @@ def entrance() -> Record:
     server = current_app.extensions.get(REALTIME)
     path = server and f"{request.script_root}{server.settings.url_path.rstrip('/')}"
     stream = STREAM in current_app.view_functions and url_for(STREAM).rstrip("/")
+    # Werkzeug decodes the host of its own URLs, which some hosts do not survive.
+    page = urljoin(f"{request.scheme}://{request.host}", url_for(".page"))
     return {
         "name": current_title(),
         "prefix": root,
@@ -172,7 +173,9 @@ def entrance() -> Record:
                         "name": name,
                         "title": each.title,
                         "url": f"{root}/oauth/{name}",
-                        "redirect": _way_back(issuer.settings.oauth),
+                        "redirect": issuer.settings.oauth.redirect_to(
+                            page, request.script_root
+                        ),
                     }
                     for name, each in issuer.settings.oauth.providers.items()
                 ],
@@ -180,24 +183,6 @@ def entrance() -> Record:
             for path, issuer in current_records.authentications.items()
         ],
     }
-
-
-def _way_back(settings: OAuthSettings) -> str | None:
-    """Return the ``redirect`` that leads from a provider back to the page, or ``None``
-    if the application lets nobody return there.
-    """
-    page = url_for(".page")
-    # Werkzeug decodes the host of its own URLs, which some hosts do not survive.
-    url = urljoin(f"{request.scheme}://{request.host}", page)
-
-    for redirect in (page, page.removeprefix(request.script_root), url):
-        with suppress(BadRequest):
-            target = settings.target(redirect)
-
-            if target is not None and urljoin(url, target) == url:
-                return redirect
-
-    return None
 
 
 def _user(params: Params) -> t.Any:

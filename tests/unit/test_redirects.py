@@ -283,3 +283,19 @@ def test_path_arrives_below_the_configured_address(text, location):
     found = [located(text, redirect=base) for base in bases]
 
     assert found == [f"{base}{location}" for base in bases]
+
+
+@pytest.mark.parametrize(
+    ("oauth", "redirect"),
+    [
+        ({"redirect": "/"}, "/shop/page/"),
+        ({"redirect": "/shop/"}, "/page/"),
+        ({"redirect": APP, "origins": [OWN]}, f"{OWN}/shop/page/"),
+        ({"redirect": APP}, None),
+        ({}, None),
+    ],
+)
+def test_redirect_that_leads_to_a_page(oauth, redirect):
+    settings = OAuthSettings.parse(oauth, "OAUTH")
+
+    assert settings.redirect_to(f"{OWN}/shop/page/", "/shop") == redirect
