@@ -4,11 +4,11 @@ document, the data of the explorer and the types of TypeScript are made of this.
 
 from __future__ import annotations
 
-import inspect
 import re
 import typing as t
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import getdoc, isasyncgenfunction, isgeneratorfunction
 from itertools import count
 
 from ..adapter.model_schemas import docstring
@@ -43,51 +43,6 @@ WORD = re.compile(r"[A-Za-z0-9]+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CallDescription:
-    """One way to call a service."""
-
-    method: str
-    """The name of the method."""
-
-    is_many: bool = False
-    """``True`` for many records in place of one."""
-
-    summary: str | None = None
-    """A line about it, if it does not do what the method does with records."""
-
-    text: str | None = None
-    """A text of the application about it."""
-
-    query: Schema
-    """The schema of the query."""
-
-    has_own_query: bool = False
-    """``True`` if a class checks the query."""
-
-    data: Schema | None = None
-    """The schema of the data, or ``None`` if it takes none or is not known."""
-
-    result: Schema | None = None
-    """The schema of the result, or ``None`` if it is not known."""
-
-    is_public: bool
-    """``True`` if it needs no login."""
-
-    is_streamed: bool = False
-    """``True`` if the result comes piece by piece, of which it is a schema then."""
-
-    @property
-    def has_id(self) -> bool:
-        """``True`` if it names a record."""
-        return method_named(self.method).has_id and not self.is_many
-
-    @property
-    def is_custom(self) -> bool:
-        """``True`` for a method that is not one of the six."""
-        return self.method not in METHODS
-
-
-@dataclass(frozen=True, kw_only=True)
 class ServiceDescription:
     """A service with what its caller may use. Its schemas are made when one is asked
     for: the list of many services needs none.
@@ -116,11 +71,6 @@ class ServiceDescription:
         return self.path_with("{{{}}}").lstrip("/")
 
     @property
-    def model(self) -> type | None:
-        """The model of its records, if there is one."""
-        return self.service.capabilities.model
-
-    @property
     def id(self) -> str:
         """The name of the field with the identifier."""
         return self.service.capabilities.id
@@ -134,14 +84,15 @@ class ServiceDescription:
     @property
     def text(self) -> str | None:
         """A text of the application about it."""
-        model = self.model
+        model = self.service.capabilities.model
         text = docstring(model) if model else self.schemas.record.get("description")
         return text or _text_of(self.service.target)
 
     @property
     def is_paged(self) -> bool:
         """``True`` if find answers pages."""
-        return self.pages.is_on if self.model else self.schemas.is_paged
+        has_model = self.service.capabilities.model is not None
+        return self.pages.is_on if has_model else self.schemas.is_paged
 
     @cached_property
     def schemas(self) -> Schemas:
@@ -152,7 +103,7 @@ class ServiceDescription:
     def calls(self) -> tuple[CallDescription, ...]:
         """The calls in the order of the methods: for one record, then for many."""
         return tuple(
-            self._call(method, is_many=is_many)
+            CallDescription(self, method, is_many)
             for method in self.methods
             for is_many in (False, True)
             if not is_many or (method in MANY and method in self.schemas.multi)
@@ -174,11 +125,8 @@ class ServiceDescription:
     def page(self) -> Schema | None:
         """The schema of the pages that find answers, if it does."""
         is_page = self.schemas.is_paged and self.schemas.found is None
-        return self.page_with(self.schemas.item) if is_page else None
-
-    def page_with(self, items: Schema) -> Schema:
-        """Return the schema of a page of the service."""
-        return page_of(items, is_counted=self.pages.total)
+        counts = self.pages.total
+        return page_of(self.schemas.item, is_counted=counts) if is_page else None
 
     @property
     def placeholders(self) -> list[str]:
@@ -192,71 +140,107 @@ class ServiceDescription:
         """
         return fill_placeholders(rule_of(self.path), form.format)
 
-    def _call(self, method: str, *, is_many: bool) -> CallDescription:
-        function = getattr(self.service.target, method)
-        tests = inspect.isgeneratorfunction, inspect.isasyncgenfunction
-        is_streamed = any(test(function) for test in tests)
-        result = self._result(method, is_many=is_many)
 
-        if is_streamed and method in METHODS:
-            result = self.schemas.record
+@dataclass(frozen=True)
+class CallDescription:
+    """One way to call a service."""
 
-        return CallDescription(
-            method=method,
-            is_many=is_many,
-            summary=self.schemas.summaries.get(method),
-            text=_text_of(function),
-            query=self._query(method, is_many=is_many),
-            has_own_query=self._checked(method, "query") is not None,
-            data=self._data(method, is_many=is_many),
-            result=result,
-            is_public=method in self.service.public,
-            is_streamed=is_streamed,
-        )
+    service: ServiceDescription
+    """The service."""
 
-    def _query(self, method: str, *, is_many: bool) -> Schema:
-        query = self._checked(method, "query") or self.schemas.query
+    method: str
+    """The name of the method."""
+
+    is_many: bool
+    """``True`` for many records in place of one."""
+
+    @property
+    def has_id(self) -> bool:
+        """``True`` if it names a record."""
+        return method_named(self.method).has_id and not self.is_many
+
+    @property
+    def is_custom(self) -> bool:
+        """``True`` for a method that is not one of the six."""
+        return self.method not in METHODS
+
+    @property
+    def is_public(self) -> bool:
+        """``True`` if it needs no login."""
+        return self.method in self.service.service.public
+
+    @property
+    def is_streamed(self) -> bool:
+        """``True`` if the result comes piece by piece, of which it is a schema then."""
+        function = self._function
+        return isgeneratorfunction(function) or isasyncgenfunction(function)
+
+    @property
+    def summary(self) -> str | None:
+        """A line about it, if it does not do what the method does with records."""
+        return self.service.schemas.summaries.get(self.method)
+
+    @property
+    def text(self) -> str | None:
+        """A text of the application about it."""
+        return _text_of(self._function)
+
+    @cached_property
+    def own_query(self) -> Schema | None:
+        """The schema of the query, if a class checks it."""
+        return self._checked("query")
+
+    @cached_property
+    def query(self) -> Schema:
+        """The schema of the query."""
+        query = self.service.schemas.query
         parts: Mapping[str, Schema] = query.get("properties", {})
 
-        if method == "find" or query is not self.schemas.query:
-            return query
+        if self.own_query is not None or self.method == "find":
+            return self.own_query or query
 
-        if method not in METHODS:
+        if self.is_custom:
             return OBJECT
 
-        if not is_many or method == "create":
-            return object_of({name: parts[name] for name in SHOWING if name in parts})
+        if self.is_many and self.method != "create":
+            return object_of(_ungrouped(parts))
 
-        return object_of(_ungrouped(parts))
+        return object_of({name: parts[name] for name in SHOWING if name in parts})
 
-    def _data(self, method: str, *, is_many: bool) -> Schema | None:
-        if method not in BODIES:
-            return self._checked(method, "data")
+    @cached_property
+    def data(self) -> Schema | None:
+        """The schema of the data, or ``None`` if it takes none or is not known."""
+        if self.method not in BODIES:
+            return self._checked("data")
 
-        data: Schema = getattr(self.schemas, method)
-        return list_of(data) if is_many and method == "create" else data
+        data: Schema = getattr(self.service.schemas, self.method)
+        return list_of(data) if self.is_many and self.method == "create" else data
 
-    def _result(self, method: str, *, is_many: bool) -> Schema | None:
-        schemas = self.schemas
+    @cached_property
+    def result(self) -> Schema | None:
+        """The schema of the result, or ``None`` if it is not known."""
+        schemas = self.service.schemas
 
-        if method not in METHODS:
-            return self._checked(method, "result")
+        if self.is_custom:
+            return self._checked("result")
 
-        if method == "find":
-            found = self.page or list_of(schemas.item)
+        if self.method == "find" and not self.is_streamed:
+            found = self.service.page or list_of(schemas.item)
             return found if schemas.found is None else schemas.found
 
-        if not is_many:
+        if not self.is_many or self.is_streamed:
             return schemas.record
 
-        is_own = method != "create" and schemas.many is not None
+        is_own = self.method != "create" and schemas.many is not None
         return schemas.many if is_own else list_of(schemas.record)
 
-    def _checked(
-        self, method: str, part: t.Literal["data", "query", "result"]
-    ) -> Schema | None:
-        """Return the schema of a part of a call that a class checks, if one does."""
-        checked = getattr(self.service.schemas.get(method), part, None)
+    @property
+    def _function(self) -> t.Any:
+        return getattr(self.service.service.target, self.method)
+
+    def _checked(self, part: t.Literal["data", "query", "result"]) -> Schema | None:
+        """Return the schema of a part of the call that a class checks, if one does."""
+        checked = getattr(self.service.service.schemas.get(self.method), part, None)
         return checked and checked.json_schema("body" if part == "data" else part)
 
 
@@ -349,7 +333,7 @@ def _ungrouped(parts: Mapping[str, Schema]) -> Mapping[str, Schema]:
 def _text_of(part: t.Any) -> str | None:
     """Return the text of the application about an object, or about a method of it."""
     is_own = not part.__module__.startswith(f"{PACKAGE}.")
-    return inspect.getdoc(part) if is_own else None
+    return getdoc(part) if is_own else None
 
 
 def _name_of_path(path: str) -> str:

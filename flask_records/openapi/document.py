@@ -13,9 +13,18 @@ from ..authentication.strategies import ACCESS_TOKEN
 from ..http.formatter import dumps
 from ..http.routes import current_routes, fill_placeholders
 from ..service.context import Params
-from .answers import ERROR, error_answers, ERROR_SCHEMA, reference, streamed
 from .description import describe, type_names
-from .operations import DIRECTION_NAME, ENDS, Operations
+from .operations import (
+    answer,
+    DIRECTION_NAME,
+    ENDS,
+    ERROR,
+    ERROR_SCHEMA,
+    ERRORS,
+    Operations,
+    PIECES,
+    reference,
+)
 from .reference import current_settings, current_title
 
 if t.TYPE_CHECKING:
@@ -89,6 +98,7 @@ def document_text(params: Params | None = None) -> bytes:
         paths[path] = {"get": operation}
         tags.append({"name": path.strip("/")})
 
+    error = reference(ERROR)
     root = request.script_root if has_request_context() else ""
     made = {
         "openapi": "3.1.0",
@@ -98,7 +108,7 @@ def document_text(params: Params | None = None) -> bytes:
         **({"webhooks": webhooks} if webhooks else {}),
         "components": {
             "schemas": schemas,
-            "responses": error_answers(),
+            "responses": {n: answer(text, error) for n, text in ERRORS.values()},
             **({"securitySchemes": schemes} if schemes else {}),
         },
         "tags": tags,
@@ -118,7 +128,7 @@ def _stream(security: list[dict[str, t.Any]]) -> tuple[str, dict[str, t.Any]]:
         "summary": "Get events as they happen",
         "description": "Each has the name of the 'event', its 'data' and the 'path' of"
         " its service. The first one is 'connected'.",
-        "responses": {**streamed("get"), "default": reference("responses", ERROR)},
+        "responses": {"200": PIECES, "default": reference(ERROR, "responses")},
         "security": security,
     }
 

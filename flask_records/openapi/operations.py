@@ -7,18 +7,12 @@ import typing as t
 from collections.abc import Mapping
 
 from ..authentication.records import current_records
+from ..errors import CLASS_NAME
+from ..http.pieces import EVENT_STREAM
 from ..names import BODIES, method_named
 from ..query.conversions import nullable
 from ..query.operators import SORT
 from ..service.schemas import DIRECTION, list_of, OBJECT
-from .answers import (
-    errors_of,
-    IF_MATCH,
-    JSON,
-    reference,
-    streamed,
-    successes,
-)
 from .description import SENDERS, words_of
 
 if t.TYPE_CHECKING:
@@ -26,6 +20,55 @@ if t.TYPE_CHECKING:
 
     from ..service.schemas import Schema
     from .description import CallDescription, ServiceDescription
+
+JSON: t.Final = "application/json"
+
+ERROR: t.Final = "Error"
+"""The name of the schema of errors, and of the answer with an unnamed error."""
+
+ERRORS: t.Final[Mapping[int | str, tuple[str, str]]] = {
+    400: ("BadRequest", "The query or the data is wrong."),
+    401: ("NotAuthenticated", "The call needs a valid login."),
+    403: ("Forbidden", "The caller may not make the call."),
+    404: ("NotFound", "There is no such record."),
+    409: ("Conflict", "The call contradicts the stored data."),
+    412: ("PreconditionFailed", "The record is another one than If-Match names."),
+    429: ("TooManyRequests", "The caller must slow down."),
+    500: ("GeneralError", "The server failed."),
+    503: ("Unavailable", "The call is not possible at the moment."),
+    "default": (ERROR, "Another error, of a hook or of a server in between."),
+}
+"""The names and the texts of errors, by status."""
+
+ERROR_SCHEMA: t.Final[Schema] = {
+    "type": "object",
+    "description": "An error.",
+    "properties": {
+        "name": {"type": "string", "examples": ["NotFound"]},
+        "message": {"type": "string", "description": "A message for people."},
+        "code": {"type": "integer", "description": "The HTTP status."},
+        CLASS_NAME: {"type": "string", "examples": ["not-found"]},
+        "data": {"description": "Details."},
+        # An object of problems, unless the application gives a list.
+        "errors": {"description": "The problems by the names of fields."},
+    },
+    "required": ["name", "message", "code", CLASS_NAME, "errors"],
+}
+"""The body of an error. See section 7 of the specification."""
+
+IF_MATCH: t.Final = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "Tags of answers to a GET. A write of anything else is a 412.",
+    "schema": {"type": "string"},
+}
+"""The header of a write that depends on the tag of what it changes."""
+
+PIECES: t.Final = {
+    "description": "Pieces, each as JSON in a line that begins with 'data: '.",
+    "content": {EVENT_STREAM: {}},
+}
+"""The answer to a call whose result comes piece by piece."""
 
 ID: t.Final = "id"
 
@@ -37,8 +80,6 @@ NULL: t.Final = {"type": "null"}
 
 DIRECTION_NAME: t.Final = "Direction"
 """The name of the schema of the direction of a sort."""
-
-DIRECTION_REFERENCE: t.Final = reference("schemas", DIRECTION_NAME)
 
 FILES: t.Final = "multipart/form-data"
 
@@ -70,6 +111,21 @@ SUMMARIES: t.Final = {
 }
 
 
+def reference(name: str, kind: str = "schemas") -> dict[str, str]:
+    """Return a reference to a part of the document that has a name."""
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def answer(description: str, schema: Schema) -> dict[str, t.Any]:
+    """Return the description of an answer.
+
+    :param schema: The schema of its body. Tools take an empty one for no type at all,
+        so that it is left out.
+    """
+    content = {"content": {JSON: {"schema": schema}}} if schema else {}
+    return {"description": description, **content}
+
+
 class Operations:
     """Describes the requests to one service.
 
@@ -90,19 +146,22 @@ class Operations:
         self._service = service
         self._names = names
         self._name = names[service.path]
-        self._record = reference("schemas", self._name)
-        ends = {PAGE: service.page, GROUPS: service.schemas.groups}
+        self._record = reference(self._name)
+        ends = {"": service.schemas.record, PAGE: service.page}
+        ends[GROUPS] = service.schemas.groups
         own = [(f"{self._name}{end}", each) for end, each in ends.items() if each]
-        self._named = [(self._name, service.schemas.record), *own, *records]
+        self._named = [*own, *records]
         self._security = security
 
     def schemas(self) -> Iterator[tuple[str, Schema]]:
         """Yield the schemas that operations refer to, with their names."""
         schemas, name = self._service.schemas, self._name
-        own = self._shown(schemas.record.get("properties", {}))
-        properties = {**own, **dict(self._relations())}
-        others = {"properties": properties} if properties else {}
-        yield name, {**schemas.record, **others}
+        record = self._parts_shown(schemas.record)
+
+        if relations := dict(self._relations()):
+            record["properties"] = {**record.get("properties", {}), **relations}
+
+        yield name, record
 
         if SORT in schemas.query.get("properties", {}):
             yield DIRECTION_NAME, DIRECTION
@@ -118,14 +177,13 @@ class Operations:
             yield f"{name}{LIST}", list_of(self._record)
 
             if schemas.create != OBJECT:
-                body = reference("schemas", f"{name}Create")
-                yield f"{name}Create{LIST}", list_of(body)
+                yield f"{name}Create{LIST}", list_of(reference(f"{name}Create"))
 
         if schemas.groups is not None:
             yield f"{name}{GROUPS}", schemas.groups
 
         if self._service.page is not None:
-            yield f"{name}{PAGE}", self._service.page_with(self._shown(schemas.item))
+            yield f"{name}{PAGE}", self._parts_shown(self._service.page)
 
     def _body_schemas(self, name: str, body: Schema) -> Iterator[tuple[str, Schema]]:
         """Yield the schema of a body, and of each of its kinds that has a title."""
@@ -136,7 +194,7 @@ class Operations:
             return
 
         names = [f"{name}{words_of(kind['title'])}" for kind in kinds]
-        yield name, {**body, "anyOf": [reference("schemas", each) for each in names]}
+        yield name, {**body, "anyOf": [reference(each) for each in names]}
 
         for each, kind in zip(names, kinds, strict=True):
             # Some generators name a class by its title.
@@ -146,19 +204,22 @@ class Operations:
         """Yield the relationships of a record that a query can ask for."""
         for name, relation in self._service.schemas.relations.items():
             if relation.path in self._names:
-                record = reference("schemas", self._names[relation.path])
+                record = reference(self._names[relation.path])
                 yield name, list_of(record) if relation.is_list else nullable(record)
 
     def _shown(self, schema: t.Any) -> t.Any:
         """Return a schema that refers to the schemas of the service by their names."""
         for name, each in self._named:
             if schema is each or (each == schema and "properties" in each):
-                return reference("schemas", name)
+                return reference(name)
 
         if isinstance(schema, Mapping):
-            return {name: self._shown(each) for name, each in schema.items()}
+            return self._parts_shown(schema)
 
         return list(map(self._shown, schema)) if isinstance(schema, list) else schema
+
+    def _parts_shown(self, schema: Schema) -> dict[str, t.Any]:
+        return {name: self._shown(each) for name, each in schema.items()}
 
     def paths(self) -> Iterator[tuple[str, dict[str, t.Any]]]:
         """Yield the paths, each with its operations by verb."""
@@ -211,38 +272,51 @@ class Operations:
         creations of one record or many, and for custom methods.
         """
         first = calls[0]
-        name = f"{first.method}{'Many' * first.is_many}"
-        custom = [call for call in calls if call.is_custom]
-        plain = [call for call in calls if not call.is_custom]
-        responses: dict[str, t.Any] = {}
-
-        for group in filter(None, (plain, custom)):
-            result = _any_of([self._result(each) for each in group])
-            method, is_streamed = group[0].method, group[0].is_streamed
-            responses |= streamed(method) if is_streamed else successes(method, result)
-
+        method, end = method_named(first.method), "Many" * first.is_many
+        summary = SUMMARIES.get(f"{first.method}{end}", f"Call {first.method}")
         operation: dict[str, t.Any] = {
-            "operationId": f"{first.method}{self._name}{'Many' * first.is_many}",
+            "operationId": f"{first.method}{self._name}{end}",
             "tags": [self._service.tag],
-            "summary": first.summary or SUMMARIES.get(name, f"Call {name}"),
+            "summary": first.summary or summary,
             **({"description": first.text} if first.text else {}),
             "parameters": [
                 *_parameters(first.query, first.method),
-                *([IF_MATCH] if method_named(first.method).changes_records else []),
+                *([IF_MATCH] if method.changes_records else []),
             ],
-            "responses": responses | errors_of(first),
+            "responses": self._successes(calls) | _errors(first),
             "security": [] if first.is_public else self._security,
         }
 
-        if custom:
+        if any(call.is_custom for call in calls):
             names = list(dict.fromkeys(call.method for call in calls))
             operation["parameters"].append(_header(names))
 
-        if method_named(first.method).has_data:
+        if method.has_data:
             content = self._content(calls)
             operation["requestBody"] = {"required": True, "content": content}
 
         return operation
+
+    def _successes(self, calls: Sequence[CallDescription]) -> dict[str, t.Any]:
+        """Return the answers to calls that succeed, by status."""
+        made: dict[str, t.Any] = {}
+
+        for is_custom in (False, True):
+            group = [call for call in calls if call.is_custom is is_custom]
+
+            if not group:
+                continue
+
+            result = _any_of([self._result(each) for each in group])
+            text = "The result of a custom method." if is_custom else "Success."
+            status = "201" if group[0].method == CREATE else "200"
+            is_streamed = group[0].is_streamed
+            made[status] = PIECES if is_streamed else answer(text, result)
+
+            if is_custom and not is_streamed:
+                made["204"] = answer("An empty result.", {})
+
+        return made
 
     def _content(self, calls: Sequence[CallDescription]) -> dict[str, t.Any]:
         """Return the bodies of an operation by media type: a form with files, else
@@ -265,18 +339,40 @@ class Operations:
             return (call.is_custom and call.data) or {}
 
         end = LIST if _creates_many(call) else ""
-        return reference("schemas", f"{self._name}{call.method.title()}{end}")
+        return reference(f"{self._name}{call.method.title()}{end}")
 
     def _result(self, call: CallDescription) -> Schema:
         """Return the schema of the result of a call."""
         if _creates_many(call):
-            return reference("schemas", f"{self._name}{LIST}")
+            return reference(f"{self._name}{LIST}")
 
         return {} if call.result is None else t.cast("Schema", self._shown(call.result))
 
 
 def _creates_many(call: CallDescription) -> bool:
     return call.is_many and call.method == CREATE
+
+
+def _errors(call: CallDescription) -> dict[str, dict[str, str]]:
+    """Return references to the answers of a call that has failed, by status. Of those
+    that clients can't foresee there is one, the default.
+    """
+    method, records = method_named(call.method), current_records
+    # A token that is not valid is refused where none is needed, too.
+    has_logins = bool(records.authentications)
+    possible: Mapping[int | str, bool] = {
+        401: has_logins,
+        403: has_logins,
+        404: method.has_id,
+        409: method.event is not None,
+        412: method.changes_records,
+        429: records.limits is not None,
+    }
+    return {
+        str(status): reference(name, "responses")
+        for status, (name, _) in ERRORS.items()
+        if possible.get(status, True)
+    }
 
 
 def _header(names: Sequence[str]) -> dict[str, t.Any]:
@@ -322,7 +418,7 @@ def _parameters(query: Schema, method: str) -> list[dict[str, t.Any]]:
             needed = {"required": True} if name in required else {}
             is_direction = schema == DIRECTION
             # Clients leave out null, so that the answer would be that to another query.
-            schema = DIRECTION_REFERENCE if is_direction else _filled(schema)
+            schema = reference(DIRECTION_NAME) if is_direction else _filled(schema)
             parameter = {"name": name, "in": "query", **needed, "schema": schema}
             made.setdefault(PUNCTUATION.sub("", name).lower(), parameter)
 

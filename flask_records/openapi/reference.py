@@ -25,7 +25,6 @@ if t.TYPE_CHECKING:
     from ..http.developer_pages import Views
     from ..http.error_handler import ErrorHandler
     from ..http.routes import Routes
-    from ..service.context import Params
 
 SETTING: t.Final = "RECORDS_OPENAPI"
 """The key of ``app.config`` that has the settings of an application."""
@@ -69,7 +68,6 @@ class ReferenceSettings(PageSettings):
 def init_app(app: Flask, routes: Routes, errors: ErrorHandler) -> None:
     """Add the document and the page to an application that may have them.
 
-    :param errors: Answers errors of these.
     :raises RuntimeError: A setting is not valid.
     """
     settings = ReferenceSettings.of(app.config.get(SETTING), SETTING)
@@ -109,6 +107,9 @@ def _send_document(documents: dict[str, bytes]) -> Response:
     :param documents: What anonymous clients see, by the path of the application on its
         server. It is made once.
     """
+    # Applications without the page do not need it.
+    from .document import document_text
+
     is_own, settings = request.args.get("for") == "me", current_settings()
 
     if is_own or settings.needs_login:
@@ -116,10 +117,10 @@ def _send_document(documents: dict[str, bytes]) -> Response:
         settings.check(params)
 
     if is_own:
-        return send_json(_document_of(params))
+        return send_json(document_text(params))
 
     if request.script_root not in documents:
-        documents[request.script_root] = _document_of(None)
+        documents[request.script_root] = document_text()
 
     return send_json(documents[request.script_root])
 
@@ -132,14 +133,6 @@ def _send_page(**route: t.Any) -> Response:
         has_logins=bool(current_records.authentications),
     )
     return protect(make_response(page))
-
-
-def _document_of(params: Params | None) -> bytes:
-    """Return the document of what a caller may use, or of all without a caller."""
-    # Applications without the page do not need it.
-    from .document import document_text
-
-    return document_text(params)
 
 
 def _login(route: dict[str, t.Any]) -> dict[str, str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import typing as t
-from itertools import chain, starmap
+from itertools import starmap
 from pathlib import Path
 
 from ..authentication.records import current_records
@@ -72,9 +72,8 @@ def typescript() -> str:
     ]
     issuers = [names[path] for path in current_records.authentications]
     logins = " | ".join(f"{name}Data" for name in issuers) or "never"
-    declared = [_Types(each, names).declarations(named) for each in services]
     types = [
-        *chain.from_iterable(declared),
+        *[text for each in services for text in _Types(each, names, named).declared()],
         interface("ServiceTypes", listed),
         f"export type LoginData = {logins}\n",
         f"export type LoginResult = {' | '.join(issuers) or 'never'}\n",
@@ -102,34 +101,35 @@ class _Types:
     """The types of one service.
 
     :param names: The names of the records of all services, by path.
+    :param named: The schemas of all records, and the names of their types.
     """
 
-    def __init__(self, service: ServiceDescription, names: Mapping[str, str]) -> None:
+    def __init__(
+        self, service: ServiceDescription, names: Mapping[str, str], named: Named
+    ) -> None:
         self._service = service
-        self._schemas = schemas = service.schemas
+        self._schemas = service.schemas
+        self._names = names
         self._name = names[service.path]
-        self._relations = [
-            member(
-                name, f"{names[each.path]}{'[]' if each.is_list else ' | null'}", "?"
-            )
-            for name, each in schemas.relations.items()
-        ]
-        self._properties = schemas.record.get("properties", {})
-        self._parts = parts = schemas.query.get("properties", {})
-        self._fields = parts.get(SELECT, {}).get("items", {}).get("enum", ())
+        self._named = named
+        self._properties = self._schemas.record.get("properties", {})
+        self._parts = self._schemas.query.get("properties", {})
+        self._fields = self._parts.get(SELECT, {}).get("items", {}).get("enum", ())
         field = f"{self._name}Field"
         self._generic = f"<S extends {field} = {field}>" if self._fields else ""
 
-    def declarations(self, named: Named) -> Iterator[str]:
-        """Yield the declarations of the service, and of what it takes and returns.
-
-        :param named: The schemas of all records, and the names of their types.
-        """
-        service, name, schemas = self._service, self._name, self._schemas
+    def declared(self) -> Iterator[str]:
+        """Yield the declarations of the service, and of what it takes and returns."""
+        service, schemas = self._service, self._schemas
+        name, names = self._name, self._names
         ruled = service.service.capabilities.field_rules.visible
         # Events of other writes do not have what hooks add.
         always = self._properties.keys() - ruled.keys() - schemas.extra
-        yield declaration(name, schemas.record, always, self._relations, named)
+        relations = [
+            member(field, names[to.path] + ("[]" if to.is_list else " | null"), "?")
+            for field, to in schemas.relations.items()
+        ]
+        yield declaration(name, schemas.record, always, relations, self._named)
 
         for method, end in BODY_ENDS.items():
             if method in service.methods:
@@ -149,11 +149,11 @@ class _Types:
         yield interface(f"{name}Events", starmap(member, events.items()))
         calls = [each for each in service.calls if each.method not in OWN_METHODS]
         # TypeScript takes the first signature that fits a call.
-        methods = [*self._groups(), *[self._method(each, named) for each in calls]]
+        methods = [*self._groups(), *map(self._method, calls)]
         yield interface(f"{name}Service extends ServiceEvents<{name}Events>", methods)
 
     def _query(self) -> str:
-        name, parts = f"{self._name}Query", self._parts
+        name, parts, query = f"{self._name}Query", self._parts, self._schemas.query
         # Groups such as $or have queries in them.
         named = [
             (each, f"{name}[]")
@@ -168,12 +168,10 @@ class _Types:
             [names, *_] = listed.get("anyOf", [listed])
             named.append((listed, f"{type_of(names['items'])} | {type_of(listed)}"))
 
-        query = self._schemas.query
         needed = query.get("required", ())
         return declaration(f"{name}{self._generic}", query, needed, named=named)
 
     def _page_of(self, record: str) -> str:
-        """Return the type of a page."""
         page = f"Paginated<{record}>"
         return page if self._service.pages.total else f"Uncounted<{page}>"
 
@@ -188,33 +186,32 @@ class _Types:
             params = f"GroupsParams<{name}Query, {asked}>"
             yield f"find(params: {params}): Promise<{result}>"
 
-    def _method(self, call: CallDescription, named: Named) -> str:
+    def _method(self, call: CallDescription) -> str:
         """Return the signature of a method."""
-        service, name = self._service, self._name
+        service, record, query = self._service, self._name, f"{self._name}Query"
         generic = "" if call.is_custom else self._generic
-        query, record = f"{name}Query", name
 
         if generic:
             query = f"{query}<S>"
-            record = f"Selected<{name}, {name}Field, S | {json.dumps(service.id)}>"
+            shown = f"S | {json.dumps(service.id)}"
+            record = f"Selected<{record}, {record}Field, {shown}>"
 
-        own = [(each, record) for each in (self._schemas.record, self._schemas.item)]
-        pages = [(service.page, self._page_of(record))] if service.page else []
-        named = [*own, *pages, *named]
+        named = [(each, record) for each in (self._schemas.record, self._schemas.item)]
+        named += [(service.page, self._page_of(record))] if service.page else []
+        named += self._named
         result = "any" if call.result is None else type_of(call.result, named)
         result = f"AsyncIterable<{result}>" if call.is_streamed else result
         id = type_of({**self._properties.get(service.id, {}), "examples": ()})
-        data = f"{name}{BODY_ENDS.get(call.method, '')}"
+        data = f"{self._name}{BODY_ENDS.get(call.method, '')}"
+        data = type_of(call.data or {}) if call.is_custom else data
         types = {
             "id": "null" if call.is_many else "Id" if id == "any" else id,
-            "data": type_of(call.data or {}) if call.is_custom else data,
+            "data": f"{data}[]" if call.is_many and call.method == "create" else data,
         }
-        types["data"] += "[]" if call.is_many and call.method == "create" else ""
-        names = method_named(call.method).arguments
-        arguments = [f"{each}: {types[each]}" for each in names]
+        arguments = [f"{n}: {types[n]}" for n in method_named(call.method).arguments]
 
-        if call.has_own_query and call.method != "find":
-            query = type_of(call.query)
+        if call.own_query is not None and call.method != "find":
+            query = type_of(call.own_query)
 
         needed = call.query.get("required")
         params = f"params: {{ query: {query} }} &" if needed else "params?:"
