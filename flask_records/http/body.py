@@ -5,24 +5,14 @@ from __future__ import annotations
 import io
 import json
 import typing as t
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from werkzeug.exceptions import (
-    ClientDisconnected,
-    HTTPException,
-    RequestEntityTooLarge,
-)
+from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.formparser import FormDataParser
 
-from ..errors import (
-    BadRequest,
-    LengthRequired,
-    not_an_object,
-    RecordsError,
-)
+from ..errors import BadRequest, LengthRequired, not_an_object
 from ..query.field import shown
 from ..settings import COUNT
 from .qs import PARAMETER_LIMIT, parse_pairs
@@ -31,7 +21,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable
 
     from flask import Request
-    from werkzeug.datastructures import MultiDict
 
     from ..typing import BodyParser
 
@@ -41,6 +30,7 @@ MAX_CONTENT_LENGTH: t.Final = 1024 * 1024
 """The maximum size of a body in bytes, if the application sets no limit."""
 
 NO_DATA: t.Final = "No data provided"
+BROKEN: t.Final = "The body could not be read. Send the request again."
 NO_FORM: t.Final = "The body is not a form. Check its boundary, and that it is whole."
 CHARSETS: t.Final = frozenset({"utf-8", "utf8", "us-ascii"})
 BOM: t.Final = b"\xef\xbb\xbf"
@@ -74,26 +64,17 @@ def parse_form(request: Request) -> dict[str, t.Any]:
 
 
 @dataclass(frozen=True)
-class BoundedParser(ABC):
-    """A parser of bodies that has a bound of its own.
-
-    :raises ValueError: The size is not a positive integer.
-    """
+class BoundedParser:
+    """A parser of bodies that has a bound of its own."""
 
     max_size: int | None = None
-    """The maximum size of a body in bytes, in place of the application's, which
-    is 1 MiB by default.
-    """
+    """The maximum size of a body in bytes, the application's by default."""
 
     def __post_init__(self) -> None:
         if self.max_size is not None and not COUNT.is_valid(self.max_size):
             raise ValueError(
                 f"'max_size' must be a positive integer, not {self.max_size!r}."
             )
-
-    @abstractmethod
-    def __call__(self, request: Request) -> t.Any:
-        """Return the data of a body."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +106,11 @@ class MultipartParser(BoundedParser):
         """
         # HTTP middleware may have read the form already, without a notice of errors.
         if "form" in vars(request) and not (request.form or request.files):
-            raise _broken_body()
+            raise _broken_body(NO_FORM)
 
         request.form_data_parser_class = partial(FormDataParser, silent=False)  # type: ignore[assignment]  # it is called only
 
-        form = _read(lambda: _form_of(request))
+        form = _read(lambda: request.form, NO_FORM)
         files = [pair for pair in request.files.items(multi=True) if pair[1].filename]
         return parse_pairs([*form.items(multi=True), *files], PARAMETER_LIMIT)
 
@@ -204,22 +185,32 @@ def read_body(
     if parser is None:
         raise BadRequest(NO_DATA)
 
-    is_bounded, limit = isinstance(parser, BoundedParser), max_size(request, parser)
+    limit = max_size(request, parser)
+    reads_itself = isinstance(parser, (MultipartParser, StreamParser))
 
     if (request.content_length or 0) > limit:
         raise RequestEntityTooLarge
 
     # A server may end such a body where the connection breaks, which JSON and forms
     # with files show.
-    if request.content_length is None and not (is_bounded or request.is_json):
+    if request.content_length is None and not (reads_itself or request.is_json):
         raise LengthRequired("A body of this type needs a Content-Length.")
 
     # Werkzeug silently truncates a body of unknown length at the limit.
     request.max_content_length = limit + 1
 
     # HTTP middleware may have read the form already.
-    if not is_bounded and "form" not in vars(request):
-        _load(request, limit)
+    if not reads_itself and "form" not in vars(request):
+        body = _read(request.get_data)
+
+        if len(body) > limit:
+            raise RequestEntityTooLarge
+
+        if len(body) < (request.content_length or 0):
+            raise _broken_body()
+
+        if not body:
+            raise BadRequest(NO_DATA)
 
     if isinstance(parser, StreamParser):
         return parser(request)
@@ -260,54 +251,27 @@ def parser_of(request: Request, parsers: Mapping[str, BodyParser]) -> BodyParser
 
 def max_size(request: Request, parser: BodyParser | None) -> int:
     """Return the maximum size of a body in bytes."""
-    own = parser.max_size if isinstance(parser, BoundedParser) else None
+    own: int | None = getattr(parser, "max_size", None)
     return own or request.max_content_length or MAX_CONTENT_LENGTH
 
 
-def _load(request: Request, limit: int) -> None:
-    """Read the whole body, and keep it for parsers.
-
-    :raises BadRequest: It is missing or truncated, or the connection is broken.
-    :raises RequestEntityTooLarge: It is larger than allowed.
-    """
-    body = _read(request.get_data)
-
-    if len(body) > limit:
-        raise RequestEntityTooLarge
-
-    if len(body) < (request.content_length or 0):
-        raise _broken_body()
-
-    if not body:
-        raise BadRequest(NO_DATA)
-
-
-def _read(function: Callable[[], T]) -> T:
+def _read(function: Callable[[], T], message: str = BROKEN) -> T:
     """Call a function that reads from the client.
 
-    :raises BadRequest: The connection is broken.
+    :raises BadRequest: The connection is broken, or the body malformed.
     """
     try:
         return function()
-    except ClientDisconnected as error:
-        raise _broken_body() from error
-    except (HTTPException, RecordsError):
+    except RequestEntityTooLarge:
         raise
     except Exception as error:
         # Each server raises errors of its own.
-        raise _broken_body() from error
+        raise _broken_body(message) from error
 
 
-def _form_of(request: Request) -> MultiDict[str, str]:
-    try:
-        return request.form
-    except ValueError as error:
-        raise BadRequest(NO_FORM) from error
-
-
-def _broken_body() -> BadRequest:
+def _broken_body(message: str = BROKEN) -> BadRequest:
     """Return the error for a body that could not be read to its end."""
-    error = BadRequest("The body could not be read. Send the request again.")
+    error = BadRequest(message)
     # The start of the next request on the connection is unknown.
     error.headers["Connection"] = "close"
     return error
