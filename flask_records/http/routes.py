@@ -29,18 +29,13 @@ COLON_PLACEHOLDER = re.compile(r"(^|/):(\w+)")
 """A placeholder of a path as FeathersJS has it."""
 
 TAKEN: t.Final = """\
-{name} and the view '{endpoint}' have the same URL: {rule}. {cure}\
+The views '{}' and '{}' have the same URL: {}. Give one of them another path, or all \
+services a prefix: FlaskRecords(url_prefix="/api").\
 """
-
-OTHER_PATH: t.Final = """\
-Give the service another path, or all services a prefix: \
-FlaskRecords(url_prefix="/api").\
-"""
-
 
 NO_HOST: t.Final = """\
-{name} is at no host, and this application matches hosts: no request would reach it. \
-Give the application a 'url_rule_class' that has a host for such rules.\
+The view '{}' has no host, and this application matches hosts: no request would reach \
+it. Give the application a 'url_rule_class' that has a host for such rules.\
 """
 
 
@@ -59,62 +54,46 @@ class Mount:
 
     @classmethod
     def of(cls, state: BlueprintSetupState, url_prefix: str) -> Mount:
-        """Return the place in a blueprint that is being registered.
-
-        :param url_prefix: The prefix after the blueprint's.
-        """
+        """Return the place at a prefix in a blueprint that is being registered."""
         prefix = join_prefixes(state.url_prefix, url_prefix)
         name = f"{state.name_prefix}.{state.name}".lstrip(".")
         return cls(prefix, name, state.subdomain)
 
 
 class Routes:
-    """Registers the blueprints of services, and refuses services and pages that have a
-    URL of another view of the application.
-    """
+    """Registers blueprints, and refuses those with a URL of another view."""
 
     def __init__(self, app: Flask, mount: Mount) -> None:
         self.mount = mount
         """The place of the services."""
-        # The owner of a path, and a sentence that says how to move it.
-        self._owners: dict[str, tuple[str, str]] = {}
+        self._blueprints: set[str] = set()
         self._endpoints: dict[str, str] = {}
         self._names = Map(converters=app.url_map.converters)
         self._lane = Lane(app)
         app.extensions[EXTENSION] = self
 
     def add(self, app: Flask, blueprint: Blueprint) -> str:
-        """Register a blueprint in the place of the services, and return its name."""
+        """Register a blueprint of a service or of pages in the place of the services,
+        and return its name.
+        """
         prefix = join_prefixes(self.mount.url_prefix, blueprint.url_prefix or "")
         options = {"url_prefix": prefix or None, "subdomain": self.mount.subdomain}
         app.register_blueprint(blueprint, name_prefix=self.mount.name, **options)
         request_started.connect(self._begin, app, weak=False)
-        return f"{self.mount.name}.{blueprint.name}".lstrip(".")
+        name = f"{self.mount.name}.{blueprint.name}".lstrip(".")
+        self._blueprints.add(name)
+        return name
 
     def add_service(self, app: Flask, path: str, blueprint: Blueprint) -> None:
-        """Register the blueprint of a service.
-
-        :param path: The path of the service.
-        """
-        name = self.add(app, blueprint)
-        self._owners[name] = f"The service '{path}'", OTHER_PATH
-        self._endpoints[path] = f"{name}.many"
+        """Register the blueprint of the service at a path."""
+        self._endpoints[path] = f"{self.add(app, blueprint)}.many"
         self._names.add(Rule(rule_of(path), endpoint=path))
-
-    def add_pages(self, app: Flask, blueprint: Blueprint, setting: str) -> None:
-        """Register a blueprint of pages.
-
-        :param setting: The setting that has their paths.
-        """
-        name = self.add(app, blueprint)
-        cure = f"Give it another path in {setting}."
-        self._owners[name] = f"A page of {setting}", cure
 
     def check(self, app: Flask) -> None:
         """Check that requests reach the services, and that no other view of the
         application has a URL of a service.
 
-        :raises RuntimeError: They do not, or a view has one. The message has the cure.
+        :raises RuntimeError: They do not, or a view has one.
         """
         seen: dict[tuple[str, str, str], Rule] = {}
 
@@ -123,25 +102,20 @@ class Routes:
                 continue
 
             other = seen.setdefault(_place_of(rule), rule)
-            owner = self._owners.get(_blueprint_of(rule.endpoint))
+            names = {_blueprint_of(rule.endpoint), _blueprint_of(other.endpoint)}
 
-            if owner and app.url_map.host_matching and not rule.host:
-                raise RuntimeError(NO_HOST.format(name=owner[0]))
+            if self._blueprints.isdisjoint(names):
+                continue
 
-            if owner != self._owners.get(_blueprint_of(other.endpoint)):
-                own, view = (rule, other) if owner else (other, rule)
-                name, cure = self._owners[_blueprint_of(own.endpoint)]
-                raise RuntimeError(
-                    TAKEN.format(
-                        name=name, endpoint=view.endpoint, rule=view.rule, cure=cure
-                    )
-                )
+            if app.url_map.host_matching and not rule.host:
+                raise RuntimeError(NO_HOST.format(rule.endpoint))
+
+            if len(names) > 1:
+                endpoints = other.endpoint, rule.endpoint
+                raise RuntimeError(TAKEN.format(*endpoints, rule.rule))
 
     def endpoint_of(self, path: str) -> str:
-        """Return the endpoint of a service, for ``url_for``.
-
-        :param path: The path of the service.
-        """
+        """Return the endpoint of the service at a path, for ``url_for``."""
         return self._endpoints[path]
 
     def service_at(self, path: str) -> tuple[str | None, dict[str, t.Any]]:

@@ -88,7 +88,7 @@ def init_app(app: Flask, routes: Routes, errors: ErrorHandler) -> None:
             "page": (settings.page, _send_page),
         }
         pages = page_blueprint(NAME, __package__, errors, FILES_PATH, views)
-        routes.add_pages(app, pages, SETTING)
+        routes.add(app, pages)
 
 
 def current_settings() -> ReferenceSettings:

@@ -138,7 +138,7 @@ def test_application_that_matches_hosts(matched):
 def test_services_without_a_host_are_refused():
     app = Flask(__name__, host_matching=True, static_host="www.example")
 
-    with pytest.raises(RuntimeError, match="'rooms' is at no host"):
+    with pytest.raises(RuntimeError, match="'records:rooms.many' has no host"):
         make(app)
 
 

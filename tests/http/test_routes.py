@@ -212,9 +212,11 @@ def test_view_with_a_url_of_a_service_is_refused(rule, time):
         app.testing = True
         app.test_client().get("/elsewhere")
 
-    assert str(caught.value) == (
-        f"The service 'messages' and the view '{time}0' have the same URL: {rule}."
-        " Give the service another path, or all services a prefix:"
+    message = str(caught.value)
+    assert f"'{time}0'" in message
+    assert "'records:messages." in message
+    assert message.endswith(
+        " Give one of them another path, or all services a prefix:"
         ' FlaskRecords(url_prefix="/api").'
     )
 
@@ -224,7 +226,7 @@ def test_view_with_a_url_of_a_service_that_is_added_late_is_refused():
     records = FlaskRecords(app)
     app.add_url_rule("/messages", "page", view)
 
-    with pytest.raises(RuntimeError, match="'messages' and the view 'page'"):
+    with pytest.raises(RuntimeError, match="'page' and 'records:messages.many'"):
         records.add("messages", Things(), public=True)
 
 
@@ -297,15 +299,10 @@ def app_with_pages(path="things", view_path=None, *, is_first=False, **settings)
 
 @pytest.mark.parametrize("is_first", [True, False])
 def test_view_with_the_url_of_a_page_is_refused(is_first):
-    with pytest.raises(RuntimeError) as caught:
+    with pytest.raises(RuntimeError, match="have the same URL: /docs"):
         app = app_with_pages(view_path="/docs", is_first=is_first)
         app.testing = True
         app.test_client().get("/elsewhere")
-
-    assert str(caught.value) == (
-        "A page of RECORDS_OPENAPI and the view 'view' have the same URL: /docs."
-        " Give it another path in RECORDS_OPENAPI."
-    )
 
 
 def test_page_with_another_path_is_in_nobodys_way():

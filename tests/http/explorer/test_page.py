@@ -141,7 +141,9 @@ def test_path_of_a_service_is_refused():
     records.add("_records", Things(), public=True)
     records.init_app(app)
 
-    with pytest.raises(RuntimeError, match="'_records' and the view 'records_explorer"):
+    with pytest.raises(
+        RuntimeError, match="'records:_records.many' and 'records_explorer"
+    ):
         Explorer(records, app)
 
 
