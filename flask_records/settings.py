@@ -68,8 +68,7 @@ def read_settings(
         return {}
 
     if not isinstance(settings, Mapping):
-        is_secret = any(check.is_secret for check in checks.values())
-        raise _wrong(place, f"a mapping such as {example!r}", settings, is_secret)
+        raise RuntimeError(f"{place} must be a mapping such as {example!r}.")
 
     for key, value in settings.items():
         if key not in checks:
@@ -79,15 +78,11 @@ def read_settings(
         check = checks[key]
 
         if not check.is_valid(value):
-            place = f"{place}[{key!r}]"
-            raise _wrong(place, check.requirement, value, check.is_secret)
+            shown = "" if check.is_secret else f", not {value!r}"
+            requirement = f"{check.requirement}{shown}"
+            raise RuntimeError(f"{place}[{key!r}] must be {requirement}.")
 
     return dict(settings)
-
-
-def _wrong(place: str, requirement: str, value: t.Any, is_secret: bool) -> RuntimeError:
-    shown = "" if is_secret else f", not {value!r}"
-    return RuntimeError(f"{place} must be {requirement}{shown}.")
 
 
 def names_of(option: str, value: t.Any) -> tuple[str, ...]:

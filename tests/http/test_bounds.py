@@ -106,7 +106,7 @@ def test_each_application_has_its_own_bounds(ask):
         ({"multi": 0}, r"RECORDS_BOUNDS\['multi'\] must be a positive integer, not 0"),
         ({"multi": True}, "must be a positive integer, not True"),
         ({"list_items": "5"}, "must be a positive integer, not '5'"),
-        ([1], r"RECORDS_BOUNDS must be a mapping such as .*, not \[1\]"),
+        ([1], r"RECORDS_BOUNDS must be a mapping such as"),
     ],
 )
 def test_wrong_setting_is_an_error_at_start(setting, message):

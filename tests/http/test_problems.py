@@ -144,7 +144,7 @@ def test_all_codes_are_documented():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (True, " must be a mapping such as {'codes': True}, not True."),
+        (True, " must be a mapping such as {'codes': True}."),
         ({"code": True}, " has no key 'code'. The keys are 'codes'."),
         ({"codes": 1}, "['codes'] must be True or False, not 1."),
     ],

@@ -28,8 +28,8 @@ def test_none_is_no_settings():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (5, "RECORDS_PAGES must be a mapping such as {'size': 5}, not 5."),
-        ("", "RECORDS_PAGES must be a mapping such as {'size': 5}, not ''."),
+        (5, "RECORDS_PAGES must be a mapping such as {'size': 5}."),
+        ("", "RECORDS_PAGES must be a mapping such as {'size': 5}."),
         (
             {"Size": 5},
             "RECORDS_PAGES has no key 'Size'. The keys are 'size', 'on'.",
