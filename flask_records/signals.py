@@ -69,16 +69,12 @@ class OrderedSignal(Signal):
         return decorator
 
     def connect(self, receiver: F, sender: t.Any = ANY, weak: bool = False) -> F:
-        """Connect a receiver, which is kept alive.
+        """Connect a receiver, which is kept alive whatever ``weak`` says.
 
         :param receiver: The function to call.
         :param sender: The name to connect it to. Every name by default.
-        :param weak: Always ``False``. Blinker's own functions name it.
-        :raises ValueError: There is no such name, or ``weak`` is true.
+        :raises ValueError: There is no such name.
         """
-        if weak:
-            raise ValueError("Receivers are kept alive. Connect without 'weak=True'.")
-
         if sender is not ANY:
             self._check(sender)
 
@@ -87,11 +83,7 @@ class OrderedSignal(Signal):
         return receiver
 
     def disconnect(self, receiver: Callable[..., t.Any], sender: t.Any = ANY) -> None:
-        """Disconnect a receiver.
-
-        :param receiver: A function that is connected.
-        :param sender: The name to disconnect it from. Every name by default.
-        """
+        """Disconnect a receiver from a name. From every name by default."""
         super().disconnect(receiver, sender)
         self._orders = {}
 
