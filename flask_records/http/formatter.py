@@ -9,6 +9,7 @@ import json
 import math
 import typing as t
 from collections.abc import Callable
+from contextlib import suppress
 
 import orjson
 from flask import current_app, has_app_context, Response
@@ -44,9 +45,6 @@ NO_SNIFFING: t.Final = ("X-Content-Type-Options", "nosniff")
 
 URL_HEADERS: t.Final = frozenset({"location", "content-location"})
 """The headers that Werkzeug completes."""
-
-UNKNOWN: t.Final = object()
-"""The form of a value that the application's JSON provider does not know."""
 
 OPTIONS = (
     orjson.OPT_PASSTHROUGH_DATETIME
@@ -127,13 +125,9 @@ def json_response(body: bytes, status: int) -> Response:
 def weak_etag(response: Response) -> str:
     """Return Werkzeug's ``ETag`` of a body that is a sequence, as a weak one."""
     parts: t.Any = response.response
-    body = parts[0] if _is_bytes(parts) else response.get_data()
+    is_one = type(parts) is list and len(parts) == 1 and type(parts[0]) is bytes
+    body = parts[0] if is_one else response.get_data()
     return quote_etag(generate_etag(body), weak=True)
-
-
-def _is_bytes(parts: t.Any) -> bool:
-    """Return whether the body of a response is one piece of bytes."""
-    return type(parts) is list and len(parts) == 1 and type(parts[0]) is bytes
 
 
 def empty(status: int = 204) -> Response:
@@ -202,8 +196,12 @@ def encoded(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
     if record is not None:
         return record
 
-    if (form := _form_of_provider(value)) is not UNKNOWN:
-        return form
+    provider = current_app.json if has_app_context() else None
+    default = getattr(provider, "default", DefaultJSONProvider.default)
+
+    if default is not DefaultJSONProvider.default:
+        with suppress(TypeError):
+            return default(value)
 
     # The application's own types of columns may define their text.
     if shows_itself(type(value)):
@@ -213,22 +211,6 @@ def encoded(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
         f"'{type(value).__name__}' has no form on the wire. Give its class a __str__,"
         " or the application's JSON provider a 'default' for it."
     )
-
-
-def _form_of_provider(value: t.Any) -> t.Any:
-    """Return a value as the application's JSON provider encodes it, or
-    :data:`UNKNOWN`.
-    """
-    provider = current_app.json if has_app_context() else None
-    default = getattr(provider, "default", None)
-
-    if default is None or default is DefaultJSONProvider.default:
-        return UNKNOWN
-
-    try:
-        return default(value)
-    except TypeError:
-        return UNKNOWN
 
 
 def as_json(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
