@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack
 
 from flask import request, Response
 from flask.globals import request_ctx
@@ -72,7 +72,17 @@ def _parts(
     # as well, with all that the first piece has opened.
     own: t.Any = request_ctx._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
 
-    with _streaming(), own, closing(pieces):
+    with ExitStack() as stack:
+        threads: Semaphore | None = request.environ.get(STREAMS)
+
+        if threads is not None:
+            if not threads.acquire(blocking=False):
+                raise Unavailable(TOO_MANY)
+
+            stack.callback(threads.release)
+
+        stack.enter_context(own)
+        stack.callback(pieces.close)
         piece = next(pieces, END)
         yield b""
 
@@ -86,22 +96,3 @@ def _parts(
             records = t.cast(t.Any, current_records)
             visible = records.errors.report(error, failure, *place)
             raise BrokenOff(f"{failure % place} {visible.message}") from None
-
-
-@contextmanager
-def _streaming() -> Iterator[None]:
-    """Count a thread that streams, if the server has few.
-
-    :raises Unavailable: Too many threads do.
-    """
-    threads: Semaphore | None = request.environ.get(STREAMS)
-
-    if threads is None:
-        yield
-    elif not threads.acquire(blocking=False):
-        raise Unavailable(TOO_MANY)
-    else:
-        try:
-            yield
-        finally:
-            threads.release()
