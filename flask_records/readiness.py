@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import typing as t
 from collections.abc import Callable, Hashable, Mapping
 from concurrent import futures
@@ -41,21 +40,17 @@ class Probe:
 
     def __init__(self, app: Flask) -> None:
         self._app = app
-        self._lock = threading.Lock()
         self._pool = futures.ThreadPoolExecutor(1, "records-ready")
         self._answer: futures.Future[dict[str, str]] | None = None
 
     def ask(self) -> dict[str, str]:
         """Return the parts that are not available, with the reason in words."""
-        with self._lock:
-            # A part that does not answer must not be asked by ever more threads.
-            if self._answer is None or self._answer.done():
-                self._answer = self._pool.submit(self._run)
-
-            answer = self._answer
+        # A part that does not answer must not be asked again meanwhile.
+        if self._answer is None or self._answer.done():
+            self._answer = self._pool.submit(self._run)
 
         try:
-            return answer.result(TIMEOUT)
+            return self._answer.result(TIMEOUT)
         except TimeoutError:
             return {"status": "late"}
 
@@ -64,10 +59,8 @@ class Probe:
             errors = failures()
 
             for part, error in errors.items():
-                text = "%s is not available%s"
-                current_app.logger.warning(
-                    text, part, line_of(error.__cause__ or error)
-                )
+                reason = line_of(error.__cause__ or error)
+                self._app.logger.warning("%s is not available%s", part, reason)
 
         return dict.fromkeys(errors, "not available")
 
