@@ -289,14 +289,12 @@ def without_parameters(error: BaseException) -> BaseException:
         if cause is not None and id(cause) not in seen:
             seen.add(id(cause))
             causes += [cause.__cause__, cause.__context__]
-
-            cause.args = tuple(_without_statement(part) for part in cause.args)
+            cause.args = tuple(
+                SHOWN_STATEMENT.sub("near ...", part) if isinstance(part, str) else part
+                for part in cause.args
+            )
 
             if hasattr(cause, "hide_parameters"):
                 cause.hide_parameters = True
 
     return error
-
-
-def _without_statement(part: t.Any) -> t.Any:
-    return SHOWN_STATEMENT.sub("near ...", part) if isinstance(part, str) else part
