@@ -12,7 +12,7 @@ from sqlalchemy import orm
 
 from ..database.transaction import Transaction
 from ..query.conversions import nullable
-from ..query.groups import AGGREGATES, Function, GROUP, PERIODS, ZONE
+from ..query.groups import AGGREGATES, GROUP, PERIODS, ZONE
 from ..query.operators import LIMIT, POPULATE, SELECT, SKIP, SORT
 from ..query.readers import contained, flag, listed, many, one, pair, pattern, text
 from ..service.globals import current_records
@@ -22,7 +22,7 @@ from .call_paths import sees_keys
 from .populate import service_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Iterator
 
     import sqlalchemy as sa
 
@@ -73,49 +73,39 @@ def model_schemas(
         field rule.
     :param multi: The methods that take many records.
     """
-    with Transaction(writes=False):
-        served = model.current
-
-    scope = model.scope_of(params, served)
-    optional = model.rules.writable if params is None else scope.conditional
-    schemas = ModelSchemas(model, scope, optional, _paths(served, scope, params))
-    relations = _relations(model, scope) if model.syntax.populates else {}
-    populated = [*relations, *(_further(relations, params) if relations else ())]
-    query = schemas.query(pagination, populated)
+    schemas = ModelSchemas(model, params)
     return Schemas(
         record=schemas.record(),
         create=schemas.body("create"),
         update=schemas.body("update"),
         patch=schemas.body("patch"),
-        query=query,
+        query=schemas.query(pagination),
         groups=schemas.groups(),
         is_paged=pagination.is_on,
         multi=multi,
         extra=frozenset(model.options.extra),
-        relations=relations,
+        relations=schemas.relations,
     )
 
 
 class ModelSchemas:
-    """Makes the schemas of a model.
+    """Makes the schemas of a model, on the application's database."""
 
-    :param scope: The scope of the caller, on the application's database.
-    :param optional: The names of fields that some callers or records do not take.
-    :param paths: The relationships that queries may follow, and the fields there.
-    """
+    def __init__(self, model: ServedModel, params: Params | None) -> None:
+        with Transaction(writes=False):
+            served = model.current
 
-    def __init__(
-        self,
-        model: ServedModel,
-        scope: Scope,
-        optional: Collection[str],
-        paths: Mapping[str, tuple[Relationship, Scope]],
-    ) -> None:
         self._model = model
-        self._paths = paths
-        self._scope = scope
-        self._fields = scope.fields
-        self._optional = optional
+        self._params = params
+        self._scope = model.scope_of(params, served)
+        self._fields = self._scope.fields
+        # Some callers or records do not take these.
+        conditional = self._scope.conditional
+        self._optional = model.rules.writable if params is None else conditional
+        # The relationships that queries may follow, with the fields there.
+        self._paths = _paths(served, self._scope, params)
+        populates = model.syntax.populates
+        self.relations = _relations(model, self._scope) if populates else {}
 
     def record(self) -> Schema:
         """Return the schema of a record in an answer."""
@@ -170,15 +160,9 @@ class ModelSchemas:
         ]
         return object_of(properties, required=required)
 
-    def query(
-        self,
-        pagination: Pagination,
-        related: Collection[str],
-    ) -> Schema:
+    def query(self, pagination: Pagination) -> Schema:
         """Return the schema of the query of find. Of paths to other records it has
         those over one relationship.
-
-        :param related: The relationships that records can be shown with, and paths.
         """
         scope, id = self._scope, self._fields.id
         shown = [id, *[field for field in scope if field is not id]]
@@ -192,7 +176,7 @@ class ModelSchemas:
             if not relationship.uselist:
                 ordered += [f"{name}.{n}" for n in _sorted_names(there)]
 
-        grouped = self._grouping()
+        grouped = self._grouped
         ordered += [f"{n}.{each}" for n in AGGREGATES for each in grouped.get(n, ())]
         default = {"default": pagination.default} if pagination.is_on else {}
         directions = dict.fromkeys(ordered, DIRECTION)
@@ -203,19 +187,15 @@ class ModelSchemas:
             SELECT: list_of({"enum": [*names, *scope.fields.options.extra]}),
         }
 
-        if related:
-            paging[POPULATE] = list_of({"enum": [*related]})
+        if populated := [*self.relations, *_further(self.relations, self._params)]:
+            paging[POPULATE] = list_of({"enum": populated})
 
         for name, names in grouped.items():
             text = {"description": f"The fields of {name}."}
             paging[name] = {**list_of({"enum": names}), **text}
 
-            if name == GROUP and (times := self._times(names)):
-                units = {
-                    each: {"enum": [n for n in PERIODS if self._has(each, PERIODS[n])]}
-                    for each in times
-                }
-                paging[name] = {"anyOf": [paging[name], object_of(units)]}
+            if name == GROUP and self._units:
+                paging[name] = {"anyOf": [paging[name], object_of(self._units)]}
                 paging[ZONE] = {**TEXT, "description": "The time zone of periods."}
 
         group = list_of(object_of(compared))
@@ -224,28 +204,26 @@ class ModelSchemas:
 
     def groups(self) -> Schema | None:
         """Return the schema of groups and sums of records, if clients have any."""
-        grouping = self._grouping()
-
-        if not grouping:
-            return None
-
         fields = {**self._fields.stored, **self._at_paths}
-        keys = grouping.pop(GROUP, [])
-        times, days = self._times(keys), {"description": "A period, or a time."}
-        properties: dict[str, t.Any] = {
-            name: {**self._shown(fields[name]), **(days if name in times else {})}
-            for name in keys
-        }
+        properties: dict[str, t.Any] = {}
 
-        for function, names in grouping.items():
+        for name in self._grouped.get(GROUP, ()):
+            days = (
+                {"description": "A period, or a time."} if name in self._units else {}
+            )
+            properties[name] = {**self._shown(fields[name]), **days}
+
+        for function in [name for name in self._grouped if name != GROUP]:
+            names = self._grouped[function]
             values = {name: _aggregated(function, fields[name]) for name in names}
             properties[function] = object_of(values)
 
-        return object_of(properties)
+        return object_of(properties) if properties else None
 
-    def _grouping(self) -> dict[str, list[str]]:
-        """Return the names of the fields that clients may group by, or ask a value of,
-        by special parameter.
+    @cached_property
+    def _grouped(self) -> dict[str, list[str]]:
+        """The names of the fields that clients may group by, or ask a value of, by
+        special parameter.
         """
         allowed, stored = self._model.aggregates, self._fields.stored
         names = [each for each in allowed if each in self._scope.plain]
@@ -259,13 +237,17 @@ class ModelSchemas:
             name: each for name, each in ({GROUP: keys} | by_function).items() if each
         }
 
-    def _times(self, names: Collection[str]) -> list[str]:
-        """Return the names of fields that have periods, such as days."""
-        own = [name for name in names if name in self._fields.stored]
-        return [name for name in own if self._has(name, PERIODS["day"])]
-
-    def _has(self, name: str, function: Function) -> bool:
-        return function.takes(self._fields.stored[name].column.type)
+    @cached_property
+    def _units(self) -> dict[str, Schema]:
+        """The periods, such as days, of the fields in groups that have some."""
+        stored = self._fields.stored
+        own = [name for name in self._grouped.get(GROUP, ()) if name in stored]
+        types = {name: stored[name].column.type for name in own}
+        return {
+            name: {"enum": [n for n in PERIODS if PERIODS[n].takes(types[name])]}
+            for name in own
+            if PERIODS["day"].takes(types[name])
+        }
 
     @cached_property
     def _at_paths(self) -> Mapping[str, Field]:
@@ -281,9 +263,9 @@ class ModelSchemas:
 
     def _compared(self, field: Field) -> Schema:
         """Return the schema of a field in a query: a value, or operators."""
-        value = self._value(field, is_nullable=False)
+        value = field.conversion.schema
         # A query string has no null, but texts that mean it where they are not values.
-        or_null = self._value(field, is_nullable="null" in field.conversion.null_texts)
+        or_null = self._value(field) if "null" in field.conversion.null_texts else value
         is_null_only = field.conversion.is_null_only
         allowed = {
             name: READ_BY.get(operator.read, lambda value: {})(
@@ -305,12 +287,10 @@ class ModelSchemas:
         # SQLAlchemy takes the type of an expression from one of its operands.
         return schema if field.name in self._fields.columns else _unbounded(schema)
 
-    def _value(self, field: Field, *, is_nullable: bool = True) -> Schema:
-        """Return the schema of a field by its type."""
+    def _value(self, field: Field) -> Schema:
         schema = field.conversion.schema
-        may_be_null = is_nullable and field.is_nullable
-        may_be_null = may_be_null and field not in self._fields.identifying
-        return nullable(schema) if may_be_null else schema
+        is_nullable = field.is_nullable and field not in self._fields.identifying
+        return nullable(schema) if is_nullable else schema
 
     def _sent(self, field: Field, method: str) -> Schema:
         """Return the schema of a field in a body."""
@@ -346,17 +326,12 @@ def _sorted_names(scope: Scope) -> list[str]:
 
 def _described(field: Field) -> Schema:
     """Return what a model says of a field."""
-    prop, column = _mapped(field)
+    prop = getattr(field.column, "property", None)
+    column = next(iter(getattr(prop, "columns", ())), None)
     texts = [getattr(prop, "doc", None), getattr(column, "comment", None)]
     info = {**getattr(column, "info", {}), **getattr(prop, "info", {})}
     examples = {"examples": [info[EXAMPLE]]} if EXAMPLE in info else {}
     return next(({"description": text} for text in texts if text), {}) | examples
-
-
-def _mapped(field: Field) -> tuple[t.Any, t.Any]:
-    """Return the mapped property of a field, and its column, if it has them."""
-    prop = getattr(field.column, "property", None)
-    return prop, next(iter(getattr(prop, "columns", ())), None)
 
 
 def _relations(model: ServedModel, scope: Scope) -> dict[str, Relation]:
