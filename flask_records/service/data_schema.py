@@ -77,8 +77,6 @@ class DataSchema:
         """The fields by their names on the wire: their aliases, and their own."""
         self.fields = frozenset(self.names.values())
         """The names of the fields."""
-        self.has_aliases = self.names.keys() != self.fields
-        """``True`` if there are names on the wire that no field has."""
         self._model = model
         # A service decides about other names, not pydantic.
         self._body = _variant(model, populate_by_name=True, extra="ignore")

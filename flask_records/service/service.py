@@ -17,7 +17,7 @@ from .globals import call_stack
 from .pipeline import Pipeline
 from .results import private
 from .rights import AccessRules, NO_FIELDS
-from .validation import schemas_of
+from .validation import read_schemas
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -177,7 +177,9 @@ class Service(Methods, CallSignals):
         self.custom_events = names_of("events", own_events)
         """The names of the custom events."""
         is_model = self.capabilities.model is not None
-        self.schemas = schemas_of(path, schemas or {}, self.methods, is_model=is_model)
+        self.schemas = read_schemas(
+            path, schemas or {}, self.methods, is_model=is_model
+        )
         """The schemas by method."""
         all_methods = (*METHODS, *self.custom_methods)
         public = public or self.capabilities.public_by_default

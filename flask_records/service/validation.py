@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from io import IOBase
 
 from ..errors import BadRequest, not_an_object
@@ -18,7 +19,7 @@ from .context import names_of_bodies
 from .results import cut_throughout, NOBODY
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from ..typing import Record
     from .context import HookContext
@@ -90,7 +91,7 @@ class MethodSchemas:
         if schema is None or context.data is None:
             return
 
-        context.data = _each_body(context, lambda body: _checked(context, schema, body))
+        context.data = _each_body(context, partial(self._checked_body, context, schema))
 
         if params.provider is None:
             return
@@ -98,10 +99,37 @@ class MethodSchemas:
         state, names = params._state, schema.names
         state.schema_fields = None if schema.others == "allow" else schema.fields
 
-        # Other schemas keep the names that the client has sent.
-        if schema.has_aliases or schema.others == "ignore":
+        # A model keeps the names that the client has sent otherwise.
+        if names.keys() != schema.fields or schema.others == "ignore":
             sent = [names.get(name, name) for name in state.client_fields]
             state.client_fields = names_of_bodies(context.data).intersection(sent)
+
+    def _checked_body(
+        self, context: HookContext, schema: DataSchema, body: Record
+    ) -> tuple[Record, dict[str, Problem]]:
+        method, params = context.method, context.params
+        parts, is_client = context.service.capabilities, params.provider is not None
+        is_plain = method not in METHODS
+        # The model says what a record needs that is made in Python.
+        is_partial = method == "patch" or not (is_plain or is_client)
+        values, others, problems = schema.check(body, is_partial=is_partial)
+
+        if not is_client or not others:
+            return {**values, **others}, problems
+
+        if schema.others == "ignore":
+            return values, problems
+
+        # A mapped class says what a client may not write, as without a schema.
+        if schema.others == "allow" or (parts.model is not None and not is_plain):
+            problems |= parts.body_check(method, params)(others)
+            return {**values, **others}, problems
+
+        # The address has the identifier, and a new record has none yet.
+        if method in ("update", "patch") or others.get(parts.id) is None:
+            others.pop(parts.id, None)
+
+        return values, problems | _unknown(others)
 
     def checked_result(self, context: HookContext, result: t.Any) -> t.Any:
         """Return the result of a method in its form for clients.
@@ -118,30 +146,23 @@ class MethodSchemas:
         viewer = context.params.user if is_client else NOBODY
         result = cut_throughout(result, viewer)
 
-        try:
-            self._check_shape(context.method, result)
+        is_several = isinstance(result, (list, Page)) and context.method in METHODS
+        fits = isinstance(result, self.shape) if self.shape else not is_several
 
-            if context.method in METHODS and isinstance(result, Page):
+        try:
+            if context.method == "find" and not fits:
+                raise ValueError(NO_SHAPE.format(type=type(result).__name__))
+
+            if not is_several:
+                return schema.shown(result)
+
+            if isinstance(result, Page):
                 return replace(result, data=[schema.shown(e) for e in result.data])
 
-            if context.method in METHODS and isinstance(result, list):
-                return [schema.shown(each) for each in result]
-
-            return schema.shown(result)
+            return [schema.shown(each) for each in result]
         except ValueError as error:
             place = {"path": context.path, "method": context.method}
             raise ValueError(UNFIT.format(**place, error=error)) from error
-
-    def _check_shape(self, method: str, result: t.Any) -> None:
-        """Refuse several records of find in the place of one, and the reverse.
-
-        :raises ValueError: The result has another form than documents say.
-        """
-        is_several = isinstance(result, (list, Page))
-        fits = isinstance(result, self.shape) if self.shape else not is_several
-
-        if method == "find" and not fits:
-            raise ValueError(NO_SHAPE.format(type=type(result).__name__))
 
 
 def check_depth(context: HookContext) -> None:
@@ -172,15 +193,13 @@ def check_types(context: HookContext) -> None:
         _each_body(context, lambda body: (body, find_problems(body)))
 
 
-def schemas_of(
+def read_schemas(
     path: str, given: t.Any, methods: Collection[str], *, is_model: bool
 ) -> dict[str, MethodSchemas]:
     """Return the schemas of a service by method.
 
-    :param path: The path of the service.
     :param given: The option: by method, the model of its data, or a mapping of
         ``data``, ``query`` and ``result`` to models.
-    :param methods: The methods of the service.
     :param is_model: ``True`` if the six methods belong to a mapped class, whose
         queries and records have rules of their own.
     :raises TypeError: The option has another form, or something is not a model.
@@ -198,40 +217,28 @@ def schemas_of(
 
     for method, parts in given.items():
         parts = parts if isinstance(parts, Mapping) else {"data": parts}
-        _check_parts(path, method, parts, is_model=is_model)
+        allowed = ["data"] if method not in METHODS or method in BODIES else []
+        allowed += [] if is_model and method in METHODS else ["query", "result"]
         checked: dict[str, t.Any] = {}
 
         for part, value in parts.items():
+            if part not in allowed:
+                named = ", ".join(allowed) or "none: its columns have its rules"
+                raise ValueError(
+                    f"'schemas' of '{path}' has '{part}' for '{method}', which takes"
+                    f" {named}."
+                )
+
             shape, model = t.cast("t.Any", t.get_origin(value)), value
 
             if (method, part) == ("find", "result") and shape in (list, Page):
                 checked["shape"], [model] = shape, t.get_args(value)
 
-            place = f"schemas[{method!r}][{part!r}]"
-            checked[part] = _schema_of(place, path, model)
+            checked[part] = _schema_of(f"schemas[{method!r}][{part!r}]", path, model)
 
         schemas[method] = MethodSchemas(**checked)
 
     return schemas
-
-
-def _check_parts(
-    path: str, method: str, parts: Mapping[str, t.Any], *, is_model: bool
-) -> None:
-    allowed = ["data", "query", "result"]
-
-    if method in METHODS:
-        has_data = method in BODIES
-        allowed = ["data"] if is_model else allowed
-        allowed = [part for part in allowed if part != "data" or has_data]
-
-    for part in parts:
-        if part not in allowed:
-            named = ", ".join(allowed) or "none: its columns have its rules"
-            raise ValueError(
-                f"'schemas' of '{path}' has '{part}' for '{method}', which takes"
-                f" {named}."
-            )
 
 
 def _schema_of(place: str, path: str, value: t.Any) -> DataSchema:
@@ -285,38 +292,5 @@ def _each_body(
     return checked[0] if is_one else checked
 
 
-def _checked(
-    context: HookContext, schema: DataSchema, data: Record
-) -> tuple[Record, dict[str, Problem]]:
-    """Return the converted values of a body, and its problems."""
-    method, is_client = context.method, context.params.provider is not None
-    # The model says what a record needs that is made in Python.
-    is_partial = method == "patch" or (method in METHODS and not is_client)
-    values, others, problems = schema.check(data, is_partial=is_partial)
-
-    if is_client and others:
-        others, found = _others_of_client(context, schema, others)
-        problems |= found
-
-    return {**values, **others} if others else values, problems
-
-
-def _others_of_client(
-    context: HookContext, schema: DataSchema, others: Record
-) -> tuple[Record, dict[str, Problem]]:
-    """Return a client's extra values that are kept, and the problems of the others."""
-    if schema.others == "ignore":
-        return {}, {}
-
-    parts, method = context.service.capabilities, context.method
-    # A mapped class says what a client may not write, as without a schema.
-    if schema.others == "allow" or (parts.model is not None and method in METHODS):
-        return others, parts.body_check(method, context.params)(others)
-
-    # The address has the identifier, and a new record has none yet.
-    is_told = method in ("update", "patch") or others.get(parts.id) is None
-    return {}, _unknown([n for n in others if n != parts.id or not is_told])
-
-
-def _unknown(names: Collection[str]) -> dict[str, Problem]:
+def _unknown(names: Iterable[str]) -> dict[str, Problem]:
     return {shortened(name): UNKNOWN_FIELD for name in names}
