@@ -6,7 +6,6 @@ import time
 import typing as t
 from collections import defaultdict
 
-from ..database.database_errors import unavailable
 from ..errors import Unavailable
 from ..names import READS
 from ..service.results import without
@@ -49,7 +48,7 @@ class Recipients:
         self._messages = messages
         self._connections = connections
         stored = [message.stored for message in messages]
-        self._rights = Rights(service, stored, outage_of=_outage_of)
+        self._rights = Rights(service, stored, are_past=True)
         self._is_public = service.sends_events and not service.public.isdisjoint(READS)
         self._accepted: dict[t.Any, bool] = {}
         self._views: dict[tuple[str, ...], Views] = {}
@@ -129,7 +128,3 @@ class Recipients:
         service = self._service
         access = self._records.accesses[service.path]
         return not service.sends_events or access.accepts(login)
-
-
-def _outage_of(error: Exception) -> Unavailable | None:
-    return error if isinstance(error, Unavailable) else unavailable(error)

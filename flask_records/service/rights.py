@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..errors import BadRequest, Forbidden, NotFound, RecordsError
+from ..database.database_errors import unavailable
+from ..errors import BadRequest, Forbidden, NotFound, RecordsError, Unavailable
 from ..names import METHODS, READS
 from ..query.matching import key_of_query
 from ..query.operators import OR
@@ -28,10 +29,10 @@ from .capabilities import check_methods
 from .context import names_of_bodies, Params, restrict
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Sequence
+    from collections.abc import Collection, Hashable, Sequence
 
     from ..query.matching import Test
-    from ..typing import Record, Rule, RuleFunction
+    from ..typing import Record, Rule
     from .context import HookContext
     from .service import Service
 
@@ -39,6 +40,7 @@ logger = logging.getLogger(__package__)
 
 NO_FIELDS: t.Final[frozenset[str]] = frozenset()
 
+NOT_OF_RECORDS: t.Final = "The method has no records: return True or False."
 
 DEFAULT: t.Final = """\
  Give '{path}' a rule of its own, records.add("{path}", ..., {option}), or True in its \
@@ -50,8 +52,6 @@ place.\
 class DefaultRules:
     """The rules of the services over models that have none of their own.
 
-    :param readable: The rule for the records that a user may see, and create.
-    :param allow: The rules by method.
     :raises ValueError: A rule is not for one of the six methods.
     """
 
@@ -61,10 +61,7 @@ class DefaultRules:
         check_methods("allow", "FlaskRecords", allow or (), METHODS)
         name = "The default 'readable'"
         self._readable = None if readable is None else rule_of(readable, name)
-        create = {} if self._readable is None else {"create": self._readable}
-        named = {n: _default(n, rule) for n, rule in (allow or {}).items()}
-        self._allow: dict[str, Rule | Change] = {**create, **named}
-        self._is_readable_alone = "create" not in named
+        self._allow = {n: _default(n, rule) for n, rule in (allow or {}).items()}
 
     def __bool__(self) -> bool:
         return self._readable is not None or bool(self._allow)
@@ -76,18 +73,15 @@ class DefaultRules:
         allow: Mapping[str, Rule | Change] | None,
     ) -> tuple[Rule | None, Mapping[str, Rule | Change]]:
         """Return the rules of a service, with the default ones that it does not have.
-
-        :param methods: The methods of the service.
-        :param readable: Its own rule for the records that a user may see.
-        :param allow: Its own rules by method.
+        The default for the records that users see is one for those they create.
         """
-        defaults = {n: rule for n, rule in self._allow.items() if n in methods}
+        defaults = self._allow
 
-        if readable is None:
+        if readable is None and self._readable is not None:
             readable = self._readable
-        elif self._is_readable_alone:
-            defaults.pop("create", None)
+            defaults = {"create": readable, **defaults}
 
+        defaults = {n: rule for n, rule in defaults.items() if n in methods}
         return readable, {**defaults, **(allow or {})}
 
 
@@ -100,11 +94,28 @@ def _default(method: str, rule: Rule | Change) -> Rule | Change:
     return rule_of(rule, name)
 
 
+class NamedRule:
+    """A rule with its name, for errors.
+
+    :raises TypeError: It is neither a function nor a query.
+    """
+
+    def __init__(self, name: str, rule: Rule) -> None:
+        self.name = name
+        self.function = rule_of(rule, name)
+
+    def condition(self, user: t.Any) -> Record | None:
+        """Return the query of the records that meet it for a user, :data:`.NO_RECORD`
+        if none does, and ``None`` for all.
+
+        :raises TypeError: It returned neither ``True``, ``False`` nor a query.
+        """
+        return condition_of(self.function(user), self.name)
+
+
 class AccessRules:
     """The rules of a service: ``readable`` and ``allow``.
 
-    :param readable: The rule for the records that a user may see.
-    :param allow: The rules for those who may call a method, by method.
     :raises ValueError: There is no such method.
     :raises TypeError: A rule is neither a function nor a query, or it is a query of a
         custom method, which nothing applies to records, or in two parts, for a method
@@ -117,90 +128,67 @@ class AccessRules:
         readable: Rule | None,
         allow: Mapping[str, Rule | Change] | None,
     ) -> None:
-        self._service = service
-        self.readable: RuleFunction | None = (
-            None if readable is None else rule_of(readable, self._name("readable"))
-        )
-        """The query of the records that a user may see, as a function of the user."""
-        check_methods("allow", service.path, allow or (), service.methods)
-        self.allow: dict[str, RuleFunction] = {}
-        """The rules for who may call a method, as functions of the user."""
-        self._results: dict[str, RuleFunction] = {}
+        self._service, path = service, service.path
+        name = f"'readable' of '{path}'"
+        self.readable = None if readable is None else NamedRule(name, readable)
+        """The rule for the records that a user may see."""
+        check_methods("allow", path, allow or (), service.methods)
+        self.allow: dict[str, NamedRule] = {}
+        """The rules for those who may call a method, by method."""
+        self._results: dict[str, NamedRule] = {}
 
         for method, rule in (allow or {}).items():
-            name = self._name("allow", method)
+            name = f"The rule of '{method}' in 'allow' of '{path}'"
 
             if isinstance(rule, Change):
                 if method not in ("update", "patch"):
                     raise TypeError(f"{name} is a Change, which no '{method}' makes.")
 
-                self._results[method] = rule_of(rule.to, f"'to' of {name}")
+                self._results[method] = NamedRule(f"'to' of {name}", rule.to)
                 rule = rule.of
 
             if method in service.custom_methods and isinstance(rule, Mapping):
-                raise TypeError(
-                    f"{self._name('allow')} has a query for '{method}', which is not"
-                    " a method of records. Give a function that returns True or False."
-                )
+                raise TypeError(f"{name} is a query. {NOT_OF_RECORDS}")
 
-            self.allow[method] = rule_of(rule, name)
+            self.allow[method] = NamedRule(name, rule)
 
-    def readable_by(self, user: t.Any) -> Record | None:
-        """Return the query of the records that a user may see, or ``None`` for all.
+    def _readable_by(self, user: t.Any) -> Record | None:
+        return None if self.readable is None else self.readable.condition(user)
 
-        :param user: The user, or ``None``.
-        :raises TypeError: The rule returned neither ``True``, ``False`` nor a query.
-        """
-        if self.readable is None:
-            return None
-
-        return condition_of(self.readable(user), self._name("readable"))
-
-    def allowed_to(self, method: str, user: t.Any) -> Record | None:
+    def _allowed_to(self, method: str, user: t.Any) -> Record | None:
         """Return the query of the records that a user may reach by a method, or that it
         may create, :data:`.NO_RECORD` if it may not call it, and ``None`` for all.
-
-        :param user: The user, or ``None``.
-        :raises TypeError: The rule returned neither ``True``, ``False`` nor a query.
         """
-        rule = self.allow.get(method)
-
-        if rule is None:
+        if method not in self.allow:
             return None
 
-        name = self._name("allow", method)
-        condition = condition_of(rule(user), name)
+        rule = self.allow[method]
+        condition = rule.condition(user)
         is_custom = method in self._service.custom_methods
 
         if is_custom and condition not in (None, NO_RECORD):
-            raise TypeError(f"{name} returned a query. Return True or False.")
+            raise TypeError(f"{rule.name} returned a query. {NOT_OF_RECORDS}")
 
         return condition
 
     def may_call(self, method: str, user: t.Any) -> bool:
         """Return ``True`` if a user may call a method, at least for some records."""
-        return self.allowed_to(method, user) is not NO_RECORD
+        return self._allowed_to(method, user) is not NO_RECORD
 
     def seen_by(self, user: t.Any) -> Record | None:
         """Return the query of the records that a user may see by ``readable`` and by
         one of the methods that read, or ``None`` for all.
-
-        :param user: The user, or ``None``.
         """
-        readable = self.readable_by(user)
+        readable = self._readable_by(user)
         reads = [method for method in READS if method in self._service.methods]
-        queries = [self.allowed_to(method, user) for method in reads]
-
-        some = [query for query in queries if query is not NO_RECORD]
+        queries = [self._allowed_to(method, user) for method in reads]
 
         if readable is NO_RECORD or None in queries or not reads:
             return readable
 
-        if not some:
-            return t.cast("Record", NO_RECORD)
-
-        allowed = {OR: some}
-        return allowed if readable is None else both(readable, allowed)
+        some = [query for query in queries if query is not NO_RECORD]
+        allowed: Record = {OR: some} if some else t.cast("Record", NO_RECORD)
+        return both(readable, allowed) if some and readable is not None else allowed
 
     def limit(self, context: HookContext) -> list[Record]:
         """Limit a call of a client to the records that it may reach. Return the queries
@@ -210,7 +198,7 @@ class AccessRules:
             object, which may not look at queries.
         """
         method, user = context.method, context.params.user
-        allowed = self.allowed_to(method, user)
+        allowed = self._allowed_to(method, user)
 
         if allowed is NO_RECORD:
             raise Forbidden(f"You may not call '{method}' of '{context.path}'.")
@@ -218,7 +206,7 @@ class AccessRules:
         if method == "create":
             return [] if allowed is None else [allowed]
 
-        readable = self.readable_by(user)
+        readable = self._readable_by(user)
 
         if readable is NO_RECORD and self._service.capabilities.model is None:
             raise Forbidden(f"You may not see records of '{context.path}'.")
@@ -230,8 +218,7 @@ class AccessRules:
             restrict(context.params, condition)
 
         if method in self._results:
-            name = self._name("allow", method)
-            becoming = condition_of(self._results[method](user), name)
+            becoming = self._results[method].condition(user)
             return [] if becoming is None else [becoming]
 
         return conditions if method in ("update", "patch") else []
@@ -256,26 +243,27 @@ class AccessRules:
 
         :raises Forbidden: There is one.
         """
-        method, result = context.method, context.result
+        service, method, result = self._service, context.method, context.result
         records = result if isinstance(result, list) else [result]
-
-        name = self._name("allow", method)
+        is_alone = context.params._state.is_alone
 
         for condition in conditions:
             try:
-                may_write = self._service.capabilities.are_met(
-                    records, condition, is_alone=context.params._state.is_alone
+                may_write = service.capabilities.are_met(
+                    records, condition, is_alone=is_alone
                 )
             except BadRequest as error:
-                raise RuntimeError(f"{name} is not right: {error}") from error
-
-            if may_write is None and "get" not in self._service.methods:
                 raise RuntimeError(
-                    f"{name} returned a query, which only 'get' can ask."
+                    f"A rule for '{method}' of '{context.path}' is not right: {error}"
+                ) from error
+
+            if may_write is None and "get" not in service.methods:
+                raise RuntimeError(
+                    f"'{context.path}' needs 'get', which asks the rule of '{method}'."
                 )
 
             if may_write is None:
-                may_write = all(Rights(self._service, records).met(method, condition))
+                may_write = all(Rights(service, records).met(method, condition))
 
             if not may_write:
                 verb = "create this" if method == "create" else f"{method} it like this"
@@ -298,13 +286,14 @@ class AccessRules:
         scope = capabilities.scope_for(Params())
         model, problems = getattr(capabilities.model, "__name__", ""), []
 
-        for option, rule in self._queries.items():
-            own = "allow={...}" if "allow" in option else "readable=..."
-            cure = DEFAULT.format(path=path, option=own)
+        for name, rule in self._queries.items():
+            is_default = rule.option != name
+            own = "allow={...}" if "allow" in name else "readable=..."
+            cure = DEFAULT.format(path=path, option=own) if is_default else ""
+            unknown = unknown_names(scope.fields, rule.query) if scope else ()
             problems += [
-                f"{rule.option} names '{name}', which is not a field of '{model}'."
-                f"{cure if rule.option != option else ''}"
-                for name in (unknown_names(scope.fields, rule.query) if scope else ())
+                f"{rule.option} names '{n}', which is not a field of '{model}'.{cure}"
+                for n in unknown
             ]
 
             if not problems and any(placeholders(rule.query, FromRecord)):
@@ -327,16 +316,10 @@ class AccessRules:
     @property
     def _queries(self) -> dict[str, UserRule]:
         """The rules that are queries, by their names."""
-        rules = {self._name("readable"): self.readable}
-        rules |= {self._name("allow", n): rule for n, rule in self.allow.items()}
-        results = self._results.items()
-        rules |= {f"'to' of {self._name('allow', n)}": rule for n, rule in results}
-        return {n: rule for n, rule in rules.items() if isinstance(rule, UserRule)}
-
-    def _name(self, option: str, method: str | None = None) -> str:
-        """Return the name of an option, or of one of its rules, for errors."""
-        rule = "" if method is None else f"The rule of '{method}' in "
-        return f"{rule}'{option}' of '{self._service.path}'"
+        own = [] if self.readable is None else [self.readable]
+        rules = [*own, *self.allow.values(), *self._results.values()]
+        named = [(rule.name, rule.function) for rule in rules]
+        return {name: rule for name, rule in named if isinstance(rule, UserRule)}
 
 
 # Users with equal rights have the same object, which makes it a fast key.
@@ -356,21 +339,22 @@ class Rights:
     Each rule is called once for each user, and each condition decided once for all
     users. A record, or a field, that cannot be checked is not shown.
 
-    :param outage_of: For events, whose records may have changed since: returns the
-        error of a database that is away, which is raised. A condition that only the
-        database can decide needs the values of the event.
+    :param are_past: ``True`` for the records of events, which may have changed since: a
+        condition that only the database can decide needs their values, and the error of
+        a database that is away is raised.
     """
 
     def __init__(
         self,
         service: Service,
         records: Sequence[t.Any],
-        outage_of: Callable[[Exception], Exception | None] | None = None,
+        *,
+        are_past: bool = False,
     ) -> None:
         self._service = service
         self._records = records
-        self._outage_of = outage_of
-        self._outage: Exception | None = None
+        self._are_past = are_past
+        self._outage: Unavailable | None = None
         self._users: dict[t.Any, tuple[t.Any, Visibility]] = {}
         self._visibilities: dict[tuple[t.Any, ...], Visibility] = {}
         self._results: dict[Hashable, tuple[bool, ...]] = {}
@@ -470,7 +454,7 @@ class Rights:
 
         query = dict(query)
 
-        if self._outage_of is not None:
+        if self._are_past:
             # A later event may be of a record that this one must not show.
             names = self._service.capabilities.deciding_names(names_in(query))
             values = [(n, record[n]) for n in names if n in record]
@@ -491,8 +475,9 @@ class Rights:
         logger.error("The '%s' rule of '%s' failed.", rule, path, exc_info=error)
 
     def _raise_outage(self, error: Exception) -> None:
-        """Raise the error of a database that is away, for events."""
-        self._outage = None if self._outage_of is None else self._outage_of(error)
+        if self._are_past:
+            outage = error if isinstance(error, Unavailable) else unavailable(error)
 
-        if self._outage is not None:
-            raise self._outage
+            if outage is not None:
+                self._outage = outage
+                raise outage

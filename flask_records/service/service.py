@@ -189,7 +189,8 @@ class Service(Methods, CallSignals):
         check_methods("public", path, self.public, all_methods)
         self.rules = AccessRules(self, readable, allow)
         """The rules for who may call the service, and which records they reach."""
-        self.readable = self.rules.readable
+        own = self.rules.readable
+        self.readable = None if own is None else own.function
         """The query of the records that a user may see, as a function of the user."""
         self.sends_events = self.capabilities.sends_events
         """``False`` to send an event to clients only if a function publishes it."""
