@@ -1,43 +1,213 @@
-"""The views of logins at OAuth providers."""
+"""Logins at OAuth providers."""
 
 from __future__ import annotations
 
 import typing as t
+from contextlib import contextmanager
 from urllib.parse import urlencode
 
 from flask import Blueprint, request, Response, url_for
 
-from ..errors import BadRequest, GeneralError, is_answer, NotAuthenticated, NotFound
+from ..database.transaction import Transaction
+from ..errors import (
+    BadRequest,
+    Conflict,
+    GeneralError,
+    is_answer,
+    NotAuthenticated,
+    NotFound,
+)
 from ..http.formatter import dumps, empty, forbid_sniffing, JSON
-from ..http.routes import routes_of
+from ..http.routes import current_routes, routes_of
+from ..service.context import Params
 from .limits import client_address
-from .oauth_client import ProviderClient
-from .oauth_strategy import explaining_refusals, OAuthLogin, OAuthStrategy, result_of
+from .oauth_settings import with_answer
 from .records import current_records
+from .strategies import ACCESS_TOKEN
+from .users import fields_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from flask import Flask
     from flask.typing import ResponseReturnValue
+    from werkzeug.datastructures import Headers
 
+    from ..errors import RecordsError
+    from ..query import Fields
     from ..typing import Record
-    from .oauth_settings import OAuthSettings
+    from .oauth_client import ProviderClient
+    from .providers import Profile, Provider
     from .service import AuthenticationService
+
+LOGIN: t.Final = "oauth"
+"""The key of ``params.extra`` with the login."""
+
+OPTIONAL_FIELDS: t.Final = frozenset({"name", "avatar", "email"})
+"""The fields of a profile that are left out if they do not fit."""
+
+LOGGED_OUT: t.Final = (
+    "Your login is not valid ({}). Log in again, then connect the other one."
+)
 
 LOST: t.Final = "The login took too long, or began in another browser. Try again."
 
 FAILED: t.Final = "The login failed because of an error of this site. Try again later."
 
 
+class OAuthLogin(t.NamedTuple):
+    """A login at a provider, as the strategy gets it in ``params.extra``."""
+
+    provider: Provider
+    """The provider."""
+
+    raw: Record
+    """The profile as the provider sent it."""
+
+    link: Record | None = None
+    """The claims of the access token whose user wants the login connected."""
+
+
+class OAuthStrategy:
+    """Finds or creates the user of a profile. See section 5.5 of the specification.
+
+    Override its methods, except :meth:`authenticate`, and pass an instance of the
+    subclass to the ``strategies`` of an :class:`.AuthenticationService`, by the name of
+    the provider.
+    """
+
+    parse: t.Callable[[Headers], Record | None] | None = None
+
+    def profile(self, login: OAuthLogin) -> Profile:
+        """Return the profile of a login.
+
+        :raises ValueError: The profile has no usable identifier.
+        """
+        return login.provider.read_profile(login.raw)
+
+    def user_data(
+        self, login: OAuthLogin, profile: Profile, user: Record | None
+    ) -> Record:
+        """Return the fields of a user that a login sets. Those that users do not have
+        are left out.
+
+        A new user gets the email of the profile; an existing one keeps its own.
+
+        :param user: The user, if there is one.
+        """
+        data = {
+            login.provider.id_field: profile.id,
+            "name": profile.name,
+            "avatar": profile.avatar,
+        }
+
+        if user is None:
+            data["email"] = profile.email
+        elif login.link is not None:
+            # The user may have a name and an image already.
+            data = {
+                name: value
+                for name, value in data.items()
+                if name == login.provider.id_field or user.get(name) is None
+            }
+
+        return {name: value for name, value in data.items() if value is not None}
+
+    def success_url(self, target: str, result: Record) -> str:
+        """Return the address that the browser goes to after a login, with the access
+        token after the ``#``. It is called in the request of the browser, after the
+        commit.
+
+        :param target: The address that the user returns to, which is one that the
+            settings allow.
+        :param result: The result of the login, with ``accessToken`` and ``user``.
+        """
+        return with_answer(target, access_token=result[ACCESS_TOKEN])
+
+    def failure_url(self, target: str, error: RecordsError) -> str:
+        """Return the address that the browser goes to after a login that failed, with
+        the message after the ``#``.
+
+        :param target: The address that the user returns to.
+        """
+        return with_answer(target, error=error.message)
+
+    def authenticate(
+        self, service: AuthenticationService, data: Record, params: Params
+    ) -> Record:
+        """Return the user of the login in ``params.extra``.
+
+        :raises NotAuthenticated: There was no login at the provider, or the token of
+            the user to connect is not valid any more.
+        :raises Conflict: The email, or the profile, belongs to another user.
+        """
+        login: OAuthLogin | None = params.extra.get(LOGIN)
+
+        if login is None:
+            prefix = current_routes().mount.url_prefix
+            raise NotAuthenticated(f"Log in at {prefix}/oauth/{data['strategy']}.")
+
+        try:
+            profile = self.profile(login)
+        except ValueError as error:
+            title = login.provider.title
+            raise NotAuthenticated(f"{title} sent a profile without an id.") from error
+
+        user = self._find(service, login, profile)
+        fields, users = fields_of(service.users), service.users
+        data = self.user_data(login, profile, user)
+
+        if fields is not None:
+            data = {k: v for k, v in data.items() if _is_kept(fields, k, v)}
+
+        is_proven = profile.email_verified and "email" in data
+
+        # An override may have set another address.
+        if user is None and is_proven and data["email"] == profile.email:
+            data |= {service.verified: True} if service.verified else {}
+
+        if user is None:
+            user = users.create(data)
+        elif changes := {k: v for k, v in data.items() if user.get(k) != v}:
+            user = users.patch(user[service.id], changes)
+
+        return {"user": service.get_user(user[service.id])}
+
+    def _find(
+        self, service: AuthenticationService, login: OAuthLogin, profile: Profile
+    ) -> Record | None:
+        users = service.lookup
+
+        if login.link is None:
+            return users.find_by(login.provider.id_field, profile.id, lock=True)
+
+        # The token may have been revoked while its user was at the provider. Whoever
+        # proves the address of the user from now on waits, and ends this login, too.
+        with _explaining_refusals():
+            user = users.lock(login.link["sub"])
+            service.tokens.user_of(login.link)
+
+        return user
+
+
+OAUTH: t.Final = OAuthStrategy()
+"""The strategy of a provider that the application has no strategy for."""
+
+
 def add_views(app: Flask, service: AuthenticationService) -> None:
     """Add the views of an authentication service to an application.
 
-    :raises RuntimeError: A provider has a strategy's name, there are views already, or
-        the session of the application can't keep a login.
+    :raises RuntimeError: The extra is not installed, a provider has a strategy's name,
+        there are views already, or the session of the application can't keep a login.
     """
     settings = service.settings_of(app)
     place = f"{settings.name}['oauth']"
+
+    try:
+        from .oauth_client import ProviderClient
+    except ImportError as error:
+        message = f"{place} needs 'flask-record-services[oauth]'."
+        raise RuntimeError(message) from error
 
     for name in settings.oauth.providers:
         if not isinstance(service.strategy(name), OAuthStrategy):
@@ -65,7 +235,9 @@ def add_views(app: Flask, service: AuthenticationService) -> None:
             " site of the provider, and browsers send no cookie that is 'Strict' then."
         )
 
-    routes_of(app).add(app, OAuthViews(service, settings.oauth).blueprint())
+    providers = settings.oauth.providers.items()
+    clients = {name: ProviderClient(provider) for name, provider in providers}
+    routes_of(app).add(app, OAuthViews(service, clients).blueprint())
 
 
 class OAuthViews:
@@ -73,13 +245,11 @@ class OAuthViews:
     rows of section 4.1 of the specification.
     """
 
-    def __init__(self, service: AuthenticationService, settings: OAuthSettings) -> None:
+    def __init__(
+        self, service: AuthenticationService, clients: Mapping[str, ProviderClient]
+    ) -> None:
         self._service = service
-        self._settings = settings
-        self._clients = {
-            name: ProviderClient(provider)
-            for name, provider in settings.providers.items()
-        }
+        self._clients = clients
 
     def blueprint(self) -> Blueprint:
         """Return the blueprint."""
@@ -98,7 +268,7 @@ class OAuthViews:
         client = self._client(provider)
         _count("start")
         query = request.args.to_dict()
-        target = self._settings.target(query.pop("redirect", ""))
+        target = self._service.settings.oauth.target(query.pop("redirect", ""))
         return self._ending(client, target, lambda: self._begin(client, target, query))
 
     def _begin(
@@ -119,7 +289,6 @@ class OAuthViews:
         """Return the claims of the user who connects a login, or ``None`` for a login
         that is not to be connected.
 
-        :param token: The value of ``?feathers_token=``.
         :raises NotAuthenticated: The token is not valid.
         :raises BadRequest: It comes from a page of another origin.
         """
@@ -134,7 +303,7 @@ class OAuthViews:
                 " HTTPS or on localhost."
             )
 
-        with explaining_refusals():
+        with _explaining_refusals():
             claims = self._service.settings.tokens.verify_token(token)
             self._service.tokens.user_of(claims)
 
@@ -145,18 +314,16 @@ class OAuthViews:
 
         if request.method == "POST":
             # No cookie comes with a form that another site posts, as Apple does.
-            answer = {
-                name: request.form.get(name, "")
-                for name in ("code", "error", "iss", "state")
-                if name in request.form
-            }
+            names = ("code", "error", "iss", "state")
+            form = request.form
+            answer = {name: form[name] for name in names if name in form}
             url = f"{_callback_url(provider)}?{urlencode(answer)}"
             return _redirect_to(url, 303)
 
         _count("callback")
         answer = request.args.to_dict()
         login = client.take(answer.get("state", ""))
-        target = login.get("target", self._settings.redirect)
+        target = login.get("target", self._service.settings.oauth.redirect)
         return self._ending(client, target, lambda: self._end(client, login, answer))
 
     def _end(
@@ -171,7 +338,7 @@ class OAuthViews:
             raw = client.raw_profile(login, answer)
 
         done = OAuthLogin(client.provider, raw, login["link"])
-        result = result_of(self._service, done, login["query"])
+        result = _log_in(self._service, done, login["query"])
 
         if login["target"] is None:
             return Response(dumps(result), mimetype=JSON)
@@ -187,9 +354,6 @@ class OAuthViews:
     ) -> Response:
         """Return the response of a part of a login. Whatever fails, the user returns to
         a page, if there is one.
-
-        :param target: The address that the user returns to.
-        :param respond: Returns the response of the part.
         """
         try:
             return respond()
@@ -215,8 +379,74 @@ class OAuthViews:
         return self._clients[provider]
 
 
+def _log_in(service: AuthenticationService, login: OAuthLogin, query: Record) -> Record:
+    """Return the result of the call that logs a user in.
+
+    :raises Conflict: The email, or the profile, belongs to another user.
+    """
+
+    def call() -> Record:
+        data = {"strategy": login.provider.name}
+        params = Params(query=dict(query), extra={LOGIN: login})
+
+        # Nobody would commit after a view of OAuth what the session holds.
+        with Transaction(is_final=True):
+            return t.cast("Record", service.as_service.create(data, params))
+
+    try:
+        return call()
+    except Conflict:
+        # The first login of a profile may run twice at once.
+        try:
+            return call()
+        except Conflict as error:
+            raise _explained(service, login, error) from error
+
+
+def _explained(
+    service: AuthenticationService, login: OAuthLogin, error: Conflict
+) -> Conflict:
+    title = login.provider.title
+
+    if service.username in error.errors:
+        return Conflict(
+            "There is a user with this email already. Log in as this user, then"
+            f" connect {title}."
+        )
+
+    if login.provider.id_field in error.errors:
+        return Conflict(f"This {title} login belongs to another user.")
+
+    return error
+
+
+@contextmanager
+def _explaining_refusals() -> Iterator[None]:
+    """Say in words for people that the token of a user who connects a login is not
+    valid.
+    """
+    try:
+        yield
+    except NotAuthenticated as error:
+        raise NotAuthenticated(LOGGED_OUT.format(error.message.rstrip("."))) from error
+
+
+def _is_kept(fields: Fields, name: str, value: t.Any) -> bool:
+    """Return whether users have a field of a login. An optional field that does not fit
+    does not refuse the login.
+    """
+    if name not in OPTIONAL_FIELDS:
+        return name in fields.names
+
+    try:
+        fields.stored[name].stored(value)
+    except (KeyError, ValueError):
+        return False
+
+    return True
+
+
 def _callback_url(provider: str) -> str:
-    """Return the address of the callback, as browsers and providers see it."""
     # The views may be in a blueprint of the application.
     return url_for(".callback", provider=provider, _external=True)
 

@@ -53,13 +53,10 @@ KEY_TYPES: t.Final = ("RSA", "EC", "OKP")
 
 NAMES_ISSUER: t.Final = "authorization_response_iss_parameter_supported"
 
-ENDPOINTS: t.Final = (
-    *("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"),
-)
-"""The addresses in the configuration of a provider."""
+PROFILE: t.Final = "userinfo_endpoint"
 
-OPTIONAL_ENDPOINTS: t.Final = ("userinfo_endpoint",)
-"""The addresses that a provider need not have."""
+ENDPOINTS: t.Final = ("authorization_endpoint", "token_endpoint", "jwks_uri", PROFILE)
+"""The addresses in the configuration of a provider, which need not have the last."""
 
 JWT: t.Final = "application/jwt"
 
@@ -93,18 +90,6 @@ class InvalidResponse(ValueError):
     """A response of a provider is not valid. The message, which has no secrets, is for
     the log.
     """
-
-
-class ProviderError(RuntimeError):
-    """An error that a provider has answered with.
-
-    :param code: Its code.
-    :param place: The endpoint.
-    """
-
-    def __init__(self, code: t.Any, place: str) -> None:
-        self.code = code if isinstance(code, str) and CODE.fullmatch(code) else ""
-        super().__init__(f"{self.code!r} from its {place}")
 
 
 class ProviderSession(OAuth2Session):  # type: ignore[misc]  # it has no hints
@@ -210,7 +195,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         urls = {name: configuration.get(name) for name in ENDPOINTS}
 
         for name, url in urls.items():
-            if url is None and name not in OPTIONAL_ENDPOINTS:
+            if url is None and name != PROFILE:
                 raise InvalidResponse(f"Its configuration has no {name!r}.")
 
             if url is not None and not is_secure(url):
@@ -235,8 +220,11 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         :param started: The login, as it began.
         :param answer: The answer of the provider.
         """
-        if "error" in answer or "code" not in answer:
-            raise ProviderError(answer.get("error"), "authorization endpoint")
+        if "error" in answer:
+            raise OAuthError(answer["error"])
+
+        if "code" not in answer:
+            raise InvalidResponse("There is no code.")
 
         self._check_issuer(answer.get("iss"))
         token = self._token(started, answer["code"])
@@ -265,21 +253,14 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             raise InvalidResponse("The answer is from another issuer.")
 
     def _token(self, started: Record, code: str) -> Record:
-        verifier = started.get("code_verifier")
-
-        try:
-            token = self.fetch_access_token(
-                redirect_uri=started["redirect_uri"],
-                code=code,
-                **({"code_verifier": verifier} if verifier else {}),
-            )
-        except OAuthError as error:
-            raise ProviderError(error.error, "token endpoint") from error
+        names = ("redirect_uri", "code_verifier")
+        kept = {name: started[name] for name in names if name in started}
+        token: Record = self.fetch_access_token(code=code, **kept)
 
         if not isinstance(token.get("access_token"), str) or not token["access_token"]:
             raise InvalidResponse("There is no access token.")
 
-        return t.cast("Record", token)
+        return token
 
     def _claims(self, token: Record, nonce: str | None) -> Record:
         """Return the claims of a valid ID token, of a provider that has some."""
@@ -310,7 +291,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
 
     def _profile(self, token: Record) -> Record:
         metadata = self.load_server_metadata()
-        url = self.provider.profile_url or metadata.get("userinfo_endpoint")
+        url = self.provider.profile_url or metadata.get(PROFILE)
 
         if url is None:
             return {}
@@ -362,8 +343,11 @@ def _describe(error: Exception) -> str:
     """
     name = type(error).__name__
 
-    if isinstance(error, (InvalidResponse, ProviderError)):
+    if isinstance(error, InvalidResponse):
         return f"{name}: {error}"
+
+    if isinstance(error, OAuthError):
+        return f"{name}: {_code_of(error)!r}"
 
     if isinstance(error, HTTPError):
         return f"{name}: {error.response.status_code}"
@@ -371,10 +355,16 @@ def _describe(error: Exception) -> str:
     return f"{name}: {error.claim}" if isinstance(error, ClaimError) else name
 
 
+def _code_of(error: Exception) -> str:
+    """Return the code that a provider has answered with, if it is one."""
+    code = error.error if isinstance(error, OAuthError) else ""
+    return code if isinstance(code, str) and CODE.fullmatch(code) else ""
+
+
 def _message(error: Exception) -> str:
     """Return the message for people, with a placeholder for the provider."""
-    if isinstance(error, ProviderError) and error.code:
-        return CANCELLED if error.code in CANCELLATIONS else REFUSED
+    if code := _code_of(error):
+        return CANCELLED if code in CANCELLATIONS else REFUSED
 
     is_down = isinstance(error, HTTPError) and error.response.status_code >= 500
     is_silent = is_down or isinstance(error, (ConnectionError, Timeout))

@@ -30,9 +30,6 @@ URLS: t.Final = (
 )
 """The addresses of a provider."""
 
-NO_URLS: t.Final[dict[str, t.Any]] = dict.fromkeys(URLS)
-"""A provider whose addresses are all in the settings."""
-
 SECRET_METHODS: t.Final = ("client_secret_basic", "client_secret_post")
 """The ways to send the secret of an application."""
 
@@ -50,8 +47,6 @@ def _is_redirect(value: t.Any) -> bool:
     return isinstance(value, str) and bool(PATH.fullmatch(value) or _is_url(value))
 
 
-URL: t.Final = Check(_is_url, "an address that begins with https://")
-
 CHECKS: t.Final[Mapping[str, Check]] = {
     "redirect": Check(_is_redirect, "a path, or an address that begins with https://"),
     "origins": ORIGINS,
@@ -59,21 +54,22 @@ CHECKS: t.Final[Mapping[str, Check]] = {
 """The checks of the settings. All others are names of providers."""
 
 PROVIDER_CHECKS: t.Final[Mapping[str, Check]] = {
-    **dict.fromkeys(("key", "secret"), Check(_is_text, "text").secret()),
-    "scope": Check(
-        lambda value: TEXT.is_valid(value) or TEXTS.is_valid(value),
-        "text, or a list of names",
-    ),
-    "params": MAPPING,
-    "pkce": FLAG,
-    "token_endpoint_auth_method": Check(
-        lambda value: value in SECRET_METHODS, f"one of {SECRET_METHODS}"
-    ),
-    **dict.fromkeys(URLS, URL),
+    option: check.or_none()
+    for option, check in {
+        **dict.fromkeys(("key", "secret"), Check(_is_text, "text").secret()),
+        "scope": Check(
+            lambda value: TEXT.is_valid(value) or TEXTS.is_valid(value),
+            "text, or a list of names",
+        ),
+        "params": MAPPING,
+        "pkce": FLAG,
+        "token_endpoint_auth_method": Check(
+            lambda value: value in SECRET_METHODS, f"one of {SECRET_METHODS}"
+        ),
+        **dict.fromkeys(URLS, Check(_is_url, "an address that begins with https://")),
+    }.items()
 }
-"""The checks of the settings of a provider."""
-
-EXAMPLE: t.Final = {"key": "...", "secret": "..."}
+"""The checks of the settings of a provider. ``None`` stands for a default."""
 
 
 @dataclass(frozen=True)
@@ -170,8 +166,8 @@ def _provider(name: str, value: t.Any, place: str) -> Provider:
     if not NAME.fullmatch(name):
         raise RuntimeError(f"{place} is not a name for a provider.")
 
-    checks = {option: check.or_none() for option, check in PROVIDER_CHECKS.items()}
-    read = read_settings(place, value, checks, example=EXAMPLE)
+    example = {"key": "...", "secret": "..."}
+    read = read_settings(place, value, PROVIDER_CHECKS, example=example)
     options = {option: each for option, each in read.items() if each is not None}
 
     for option in ("key", "secret"):
@@ -183,13 +179,11 @@ def _provider(name: str, value: t.Any, place: str) -> Provider:
     if not isinstance(scope := options.get("scope", ""), str):
         options["scope"] = " ".join(scope)
 
-    known = KNOWN.get(name, Provider(name))
-
     # A token of one host must not be sent to another.
     if not options.keys().isdisjoint(URLS):
-        known = replace(known, **NO_URLS)
+        options = {**dict.fromkeys(URLS), **options}
 
-    provider = replace(known, **options)
+    provider = replace(KNOWN.get(name, Provider(name)), **options)
     urls = provider.authorize_url, provider.access_url, provider.profile_url
 
     if provider.discovery_url is None and not all(urls):

@@ -18,7 +18,7 @@ from ..service.results import without
 from ..service.schemas import Schemas, schemas_of
 from ..signals import call
 from .limits import client_address, count_account, is_of_client
-from .oauth_strategy import LOGIN, OAUTH, OAuthStrategy
+from .oauth import add_views, LOGIN, OAUTH, OAuthStrategy
 from .passwords import MAX_LENGTH
 from .records import current_records
 from .refresh_tokens import KIND, RefreshTokens
@@ -184,17 +184,8 @@ class AuthenticationService(Capabilities):
         self.check_strategies(settings.strategies, beginning)
         app.extensions.setdefault(EXTENSION, {})[self] = settings
 
-        if not settings.oauth.providers:
-            return
-
-        try:
-            from .oauth import add_views
-        except ImportError as error:
-            raise RuntimeError(
-                f"{self._setting}['oauth'] needs 'flask-record-services[oauth]'."
-            ) from error
-
-        add_views(app, self)
+        if settings.oauth.providers:
+            add_views(app, self)
 
     def check_strategies(self, names: Collection[str], beginning: str) -> None:
         """Check that strategies exist.

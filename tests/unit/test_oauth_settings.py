@@ -259,7 +259,7 @@ def test_without_providers_there_are_no_views_and_users_that_tell_no_fields_may_
 
 
 def test_a_provider_needs_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "flask_records.authentication.oauth", None)
+    monkeypatch.setitem(sys.modules, "flask_records.authentication.oauth_client", None)
 
     message = refusal_of({"github": GITHUB})
 
