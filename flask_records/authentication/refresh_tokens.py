@@ -6,6 +6,7 @@ import secrets
 import time
 import typing as t
 from dataclasses import replace
+from uuid import UUID
 
 from flask import after_this_request, current_app, has_request_context, request
 from werkzeug.http import parse_cookie
@@ -14,7 +15,7 @@ from ..errors import NotAuthenticated
 from ..http.blueprint import PROVIDER as REST
 from ..http.routes import current_routes
 from .strategies import ACCESS_TOKEN, Strategy
-from .token_table import fingerprint, StoredToken
+from .token_table import StoredToken
 from .tokens import CLAIM, VerifiedUser
 
 if t.TYPE_CHECKING:
@@ -76,25 +77,27 @@ class RefreshTokens:
         self.strategy = Strategy(self._authenticate, schema=schema)
         """The strategy, for logins only."""
 
-    def issue(self, result: Record, params: Params) -> tuple[Record, Record]:
-        """Return the claims that an access token gets, and the fields of the answer to
-        a login, for a new session or one that is renewed.
+    def issue(self, result: Record, params: Params) -> tuple[str, Record, Record]:
+        """Return an access token, its claims, and the fields of the answer to a login,
+        for a new session or one that is renewed.
 
         :param result: The result of a strategy.
         """
-        session = result.pop(RENEWED, None) or self._begin(result["user"])
-        claims = {CLAIM: session.id}
+        session: StoredToken | None = result.pop(RENEWED, None)
+        claims = {CLAIM: session.id if session else secrets.token_hex(16)}
+        access_token, payload = self._service.tokens.create(result["user"], claims)
+        session = session or self._begin(payload)
         token, _ = self._tokens.create_token(
             session.owner, token_id=session.digest, claims=claims
         )
 
         if not self._has_cookie:
-            return claims, {FIELD: token}
+            return access_token, payload, {FIELD: token}
 
         if _can_set_cookie(params):
             self._set_cookie(token, self._tokens.lifetime)
 
-        return claims, {}
+        return access_token, payload, {}
 
     def end(self, payload: Record, params: Params) -> None:
         """End the session of an access token, as a logout does.
@@ -200,21 +203,24 @@ class RefreshTokens:
         return age == 0 or (age == 1 and is_recent)
 
     def _user_of(self, session: StoredToken) -> Record:
-        """Return the user of a session.
+        """Return the user of a session, which ends as its first access token would.
 
         :raises NotAuthenticated: The user is gone, was logged out, or has another
             password.
         """
-        users = self._service.lookup
-        user, _ = users.load(session.owner)
-        id = user[users.id]
-        hash = self._hash_of(id)
-        is_same = session.state == fingerprint(session.id, hash)
+        claims = {
+            "sub": session.owner,
+            "iat": session.issued,
+            "exp": session.expires,
+            "jti": str(UUID(session.state)),
+        }
 
-        if not is_same or session.issued < self._service.tokens.mark_of(id):
-            raise NotAuthenticated(INVALID)
+        try:
+            user, hash = self._service.tokens.user_and_hash_of(claims)
+        except NotAuthenticated as error:
+            raise NotAuthenticated(INVALID) from error
 
-        return VerifiedUser(user, users.service, hash)
+        return VerifiedUser(user, self._service.users, hash)
 
     def _renew(self, session: StoredToken) -> StoredToken | None:
         """Count a new token of a session, or return ``None`` if another call has."""
@@ -225,18 +231,16 @@ class RefreshTokens:
         is_renewed = self._table.replace(session.id, session.digest, **changes)
         return replace(session, **changes) if is_renewed else None
 
-    def _begin(self, user: Record) -> StoredToken:
-        tokens, owner = self._service.tokens, user[self._service.id]
-        id, now = secrets.token_hex(16), int(time.time())
+    def _begin(self, payload: Record) -> StoredToken:
+        """Store the session of an access token, whose claims say when it ends."""
         session = StoredToken(
-            id=id,
+            id=payload[CLAIM],
             kind=KIND,
-            owner=str(owner),
+            owner=payload["sub"],
             digest="1",
-            state=fingerprint(id, tokens.hash_of(user)),
-            # Sessions of a user who is logged out everywhere are before the mark.
-            issued=max(now, tokens.mark_of(owner)),
-            expires=now + self._tokens.lifetime,
+            state=UUID(payload["jti"]).hex,
+            issued=payload["iat"],
+            expires=int(time.time()) + self._tokens.lifetime,
         )
         self._table.add(session)
         return session
@@ -254,10 +258,6 @@ class RefreshTokens:
             return data.get(FIELD)
 
         return parse_cookie(params.headers.get("Cookie", "")).get(FIELD)
-
-    def _hash_of(self, id: Id) -> str | None:
-        """Return the password hash that a user has now."""
-        return self._service.lookup.credentials(id).get(self._service.password)
 
     def _set_cookie(self, token: str, lifetime: int) -> None:
         """Set the cookie in the response to the current request, if it succeeds."""

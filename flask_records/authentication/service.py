@@ -31,7 +31,7 @@ from .strategies import (
     schema_of_login,
 )
 from .token_table import digest_of
-from .tokens import NO_CLAIMS, UserTokens, VerifiedUser
+from .tokens import REASONS, UserTokens, VerifiedUser
 from .users import Users
 
 if t.TYPE_CHECKING:
@@ -298,13 +298,14 @@ class AuthenticationService(Capabilities):
         if not is_issued:
             return result
 
-        user, claims = result.get("user"), NO_CLAIMS
+        user = result.get("user")
         fields: Record = {}
 
         if self.refresh is not None and user is not None:
-            claims, fields = self.refresh.issue(result, params)
+            token, payload, fields = self.refresh.issue(result, params)
+        else:
+            token, payload = self.tokens.create(user)
 
-        token, payload = self.tokens.create(user, claims)
         parts = {ACCESS_TOKEN: token, "payload": payload}
         login = {"user": user, "authentication": {**result["authentication"], **parts}}
         return {ACCESS_TOKEN: token, **fields, **result, **login}
@@ -418,7 +419,12 @@ class AuthenticationService(Capabilities):
 
     def has_signed(self, token: str) -> bool:
         """Return ``True`` for a token of this service, which may have expired."""
-        return self.has_tokens and self.settings.tokens.has_signed(token)
+        try:
+            self.settings.tokens.verify_token(token)
+        except NotAuthenticated as error:
+            return self.has_tokens and error.message in REASONS
+
+        return self.has_tokens
 
     def announce(self, method: str, context: HookContext) -> None:
         """Send ``login`` or ``logout`` after the commit, with the result of the call

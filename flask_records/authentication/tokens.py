@@ -161,15 +161,6 @@ class Tokens:
 
         return payload
 
-    def has_signed(self, token: t.Any) -> bool:
-        """Return ``True`` for a token of this issuer, which may have expired."""
-        try:
-            self.verify_token(token)
-        except NotAuthenticated as error:
-            return error.message in REASONS
-
-        return True
-
     def claims_of(self, token: t.Any) -> Record:
         """Return the claims of a token that may have expired.
 
@@ -217,12 +208,9 @@ class Tokens:
             },
         )
         times = (payload["iat"], payload["exp"], payload.get("nbf", 0))
-        is_subject = type(payload["sub"]) in (str, int)
 
-        # The library does not check all types.
-        if not (
-            all(map(_is_time, times)) and is_subject and isinstance(payload["jti"], str)
-        ):
+        # The library does not check these types.
+        if type(payload["sub"]) not in (str, int) or not all(map(_is_time, times)):
             raise jwt.InvalidTokenError
 
         return payload
@@ -262,23 +250,21 @@ class UserTokens:
             raise NotAuthenticated("A token is issued for a user only.")
 
         id = user[self._users.id]
+
+        # Another hash than the one that a login has verified may be stored by now.
+        if isinstance(user, VerifiedUser):
+            hash = user.hash
+        else:
+            hash = self._users.credentials(id).get(self._users.password)
+
         digits = secrets.token_hex(8)
         head = f"{digits[:8]}-{digits[8:12]}-8{digits[13:]}"
         return self._service.settings.tokens.create_token(
             id,
-            token_id=_token_id(head, self._users.path, self.hash_of(user)),
+            token_id=_token_id(head, self._users.path, hash),
             not_before=self.mark_of(id),
             claims=claims,
         )
-
-    def hash_of(self, user: Record) -> str | None:
-        """Return the password hash of a user: the one that a login has verified, since
-        another may be stored by now.
-        """
-        if isinstance(user, VerifiedUser):
-            return user.hash
-
-        return self._users.credentials(user[self._users.id]).get(self._users.password)
 
     def user_of(self, payload: Record) -> Record:
         """Return the user that a token was issued for, as clients see them.
@@ -286,6 +272,14 @@ class UserTokens:
         :param payload: The claims of the token, verified now or some minutes ago.
         :raises NotAuthenticated: The token has expired or was revoked, its user is
             gone, or the password was changed since.
+        """
+        return self.user_and_hash_of(payload)[0]
+
+    def user_and_hash_of(self, payload: Record) -> tuple[Record, str | None]:
+        """Return the user that a token was issued for, and the password hash that the
+        token depends on.
+
+        :raises NotAuthenticated: As :meth:`user_of`.
         """
         if payload["exp"] <= time.time():
             raise refused(EXPIRED)
@@ -297,13 +291,16 @@ class UserTokens:
         if str(id) != str(payload["sub"]):
             raise refused("invalid token")
 
-        # Hooks may have changed the record, or returned an older one.
-        if not self._has_password_of(payload, stored) and not self._has_password_of(
-            payload, self._users.credentials(id)
-        ):
-            raise NotAuthenticated("jwt revoked")
+        hash = stored.get(self._users.password)
 
-        return user
+        # Hooks may have changed the record, or returned an older one.
+        if not self._depends_on(hash, payload):
+            hash = self._users.credentials(id).get(self._users.password)
+
+            if not self._depends_on(hash, payload):
+                raise NotAuthenticated("jwt revoked")
+
+        return user, hash
 
     def revoke(self, payload: Record) -> None:
         """Revoke one token, or all of its session, if there is a store.
@@ -359,16 +356,15 @@ class UserTokens:
 
         return loaded
 
-    def _has_password_of(self, payload: Record, user: Record) -> bool:
-        """Return whether a token is as new as the password of its user. Tokens of
-        other servers do not depend on it, and are accepted.
+    def _depends_on(self, hash: str | None, payload: Record) -> bool:
+        """Return whether a token was issued for a password hash. Tokens of other
+        servers depend on none, and are accepted.
         """
         token_id = payload["jti"]
 
         if TOKEN_ID.fullmatch(token_id) is None:
             return True
 
-        hash = user.get(self._users.password)
         expected = _token_id(token_id[HEAD], self._users.path, hash)
         return hmac.compare_digest(expected, token_id)
 
