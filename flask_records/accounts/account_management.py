@@ -258,10 +258,11 @@ class AccountManagement(Capabilities):
     def _verify(self, data: Record, params: Params) -> None:
         stored, user = self._tokens.find(VERIFY, data.get("value"))
         self._tokens.use(stored)
-        is_new = stored.address != user[self._field]
+        is_new = stored["address"] != user[self._field]
+        changes = {self._field: stored["address"]} if is_new else {}
 
         try:
-            self._prove(user, {self._field: stored.address} if is_new else {}, params)
+            self._prove(user, changes, params)
         except Conflict as error:
             # Somebody else has registered with the address since.
             raise invalid_token() from error
@@ -279,7 +280,7 @@ class AccountManagement(Capabilities):
         stored, user = self._tokens.find(kind, value.get("token"))
 
         # A token for a new address confirms that address, and nothing else.
-        if stored.address != user[self._field]:
+        if stored["address"] != user[self._field]:
             raise invalid_token()
 
         password = self._new_password(value)

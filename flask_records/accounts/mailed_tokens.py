@@ -15,7 +15,7 @@ from functools import cache
 
 from flask import current_app
 
-from ..authentication.token_table import digest_of, fingerprint, StoredToken
+from ..authentication.token_table import digest_of, fingerprint
 from ..authentication.users import is_address
 from ..database.transaction import Transaction
 from ..errors import BadRequest, NotFound, RecordsError, without_parameters
@@ -119,16 +119,16 @@ class MailedTokens:
         token, now = secrets.token_urlsafe(32), int(time.time())
         digest = digest_of(token)
         self._table.add(
-            StoredToken(
-                id=digest[:ID_LENGTH],
-                kind=kind,
-                owner=str(user[self._users.id]),
-                digest=digest,
-                state=self._state(kind, user),
-                issued=now,
-                expires=now + self._lifetimes[kind],
-                address=address,
-            )
+            {
+                "id": digest[:ID_LENGTH],
+                "kind": kind,
+                "owner": str(user[self._users.id]),
+                "digest": digest,
+                "state": self._state(kind, user),
+                "issued": now,
+                "expires": now + self._lifetimes[kind],
+                "address": address,
+            }
         )
         return token
 
@@ -143,7 +143,7 @@ class MailedTokens:
             shown = self._authentication.get_user(user[self._users.id])
             self._send(Mail("changed", address, shown))
 
-    def find(self, kind: str, token: t.Any) -> tuple[StoredToken, Record]:
+    def find(self, kind: str, token: t.Any) -> tuple[Record, Record]:
         """Return a token as it is stored, and its user.
 
         :raises BadRequest: It is not valid.
@@ -151,25 +151,25 @@ class MailedTokens:
         digest = digest_of(token) if isinstance(token, str) else ""
         stored = self._table.get(digest[:ID_LENGTH], kind)
 
-        if stored is None or not hmac.compare_digest(stored.digest, digest):
+        if stored is None or not hmac.compare_digest(stored["digest"], digest):
             raise invalid_token()
 
         try:
-            user = self._users.service._get(stored.owner)
+            user = self._users.service._get(stored["owner"])
         except NotFound as error:
             raise invalid_token() from error
 
-        if stored.state != self._state(kind, user):
+        if stored["state"] != self._state(kind, user):
             raise invalid_token()
 
         return stored, user
 
-    def use(self, stored: StoredToken) -> None:
+    def use(self, stored: Record) -> None:
         """Remove a token, so that it is used once.
 
         :raises BadRequest: It was used meanwhile.
         """
-        if not self._table.remove(stored.id):
+        if not self._table.remove(stored["id"]):
             raise invalid_token()
 
     def _state(self, kind: str, user: Record) -> str:

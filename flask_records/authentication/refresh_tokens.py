@@ -15,7 +15,6 @@ from ..errors import NotAuthenticated
 from ..http.blueprint import PROVIDER as REST
 from ..http.routes import current_routes
 from .strategies import ACCESS_TOKEN, Strategy
-from .token_table import StoredToken
 from .tokens import CLAIM, VerifiedUser
 
 if t.TYPE_CHECKING:
@@ -83,12 +82,12 @@ class RefreshTokens:
 
         :param result: The result of a strategy.
         """
-        session: StoredToken | None = result.pop(RENEWED, None)
-        claims = {CLAIM: session.id if session else secrets.token_hex(16)}
+        session: Record | None = result.pop(RENEWED, None)
+        claims = {CLAIM: session["id"] if session else secrets.token_hex(16)}
         access_token, payload = self._service.tokens.create(result["user"], claims)
         session = session or self._begin(payload)
         token, _ = self._tokens.create_token(
-            session.owner, token_id=session.digest, claims=claims
+            session["owner"], token_id=session["digest"], claims=claims
         )
 
         if not self._has_cookie:
@@ -105,7 +104,7 @@ class RefreshTokens:
         :param payload: The claims of the token.
         """
         if session := self._session_of(payload):
-            self._table.remove(session.id)
+            self._table.remove(session["id"])
 
         if self._has_cookie and _can_set_cookie(params):
             self._set_cookie("", 0)
@@ -120,7 +119,7 @@ class RefreshTokens:
         session, _ = self._find(self._token_of({FIELD: id}, params))
 
         if session is not None:
-            return {CLAIM: session.id, "sub": session.owner}
+            return _claims_of(session)
 
         token = (params.authentication or {}).get(ACCESS_TOKEN)
 
@@ -142,8 +141,8 @@ class RefreshTokens:
         session, age = self._find(self._token_of(data, context.params))
 
         if session is not None and not self._is_usable(session, age):
-            self._service.end_session({CLAIM: session.id, "sub": session.owner})
-            self._table.remove(session.id)
+            self._service.end_session(_claims_of(session))
+            self._table.remove(session["id"])
 
     def _authenticate(
         self, service: AuthenticationService, data: Record, params: Params
@@ -183,7 +182,7 @@ class RefreshTokens:
             lifetime=settings.refresh_lifetime,
         )
 
-    def _find(self, token: t.Any) -> tuple[StoredToken | None, int]:
+    def _find(self, token: t.Any) -> tuple[Record | None, int]:
         """Return the session of a refresh token, if there is one, and the number of
         tokens that have followed the token.
         """
@@ -193,26 +192,26 @@ class RefreshTokens:
             return None, 0
 
         session = self._table.get(claims[CLAIM], KIND)
-        age = 0 if session is None else int(session.digest) - int(claims["jti"])
+        age = 0 if session is None else int(session["digest"]) - int(claims["jti"])
         return session, age
 
-    def _is_usable(self, session: StoredToken, age: int) -> bool:
+    def _is_usable(self, session: Record, age: int) -> bool:
         """Return whether a token is the latest of a session, or was a moment ago."""
-        time_of_use = session.expires - self._tokens.lifetime
+        time_of_use = session["expires"] - self._tokens.lifetime
         is_recent = abs(time.time() - time_of_use) <= GRACE
         return age == 0 or (age == 1 and is_recent)
 
-    def _user_of(self, session: StoredToken) -> Record:
+    def _user_of(self, session: Record) -> Record:
         """Return the user of a session, which ends as its first access token would.
 
         :raises NotAuthenticated: The user is gone, was logged out, or has another
             password.
         """
         claims = {
-            "sub": session.owner,
-            "iat": session.issued,
-            "exp": session.expires,
-            "jti": str(UUID(session.state)),
+            "sub": session["owner"],
+            "iat": session["issued"],
+            "exp": session["expires"],
+            "jti": str(UUID(session["state"])),
         }
 
         try:
@@ -222,38 +221,37 @@ class RefreshTokens:
 
         return VerifiedUser(user, self._service.users, hash)
 
-    def _renew(self, session: StoredToken) -> StoredToken | None:
+    def _renew(self, session: Record) -> Record | None:
         """Count a new token of a session, or return ``None`` if another call has."""
-        changes: Record = {
-            "digest": str(int(session.digest) + 1),
+        changes = {
+            "digest": str(int(session["digest"]) + 1),
             "expires": int(time.time()) + self._tokens.lifetime,
         }
-        is_renewed = self._table.replace(session.id, session.digest, **changes)
-        return replace(session, **changes) if is_renewed else None
+        is_renewed = self._table.replace(session["id"], session["digest"], **changes)
+        return {**session, **changes} if is_renewed else None
 
-    def _begin(self, payload: Record) -> StoredToken:
+    def _begin(self, payload: Record) -> Record:
         """Store the session of an access token, whose claims say when it ends."""
-        session = StoredToken(
-            id=payload[CLAIM],
-            kind=KIND,
-            owner=payload["sub"],
-            digest="1",
-            state=UUID(payload["jti"]).hex,
-            issued=payload["iat"],
-            expires=int(time.time()) + self._tokens.lifetime,
-        )
+        session = {
+            "id": payload[CLAIM],
+            "kind": KIND,
+            "owner": payload["sub"],
+            "digest": "1",
+            "state": UUID(payload["jti"]).hex,
+            "issued": payload["iat"],
+            "expires": int(time.time()) + self._tokens.lifetime,
+        }
         self._table.add(session)
         return session
 
-    def _session_of(self, payload: Record) -> StoredToken | None:
+    def _session_of(self, payload: Record) -> Record | None:
         """Return the session that an access token belongs to, if it has not ended."""
         id = payload.get(CLAIM)
         session = self._table.get(id, KIND) if isinstance(id, str) else None
-        is_own = session is not None and session.owner == str(payload["sub"])
+        is_own = session is not None and session["owner"] == str(payload["sub"])
         return session if is_own else None
 
     def _token_of(self, data: Record, params: Params) -> t.Any:
-        """Return what a client has sent as its token."""
         if not self._has_cookie:
             return data.get(FIELD)
 
@@ -280,6 +278,11 @@ class RefreshTokens:
             return response
 
         after_this_request(set_cookie)
+
+
+def _claims_of(session: Record) -> Record:
+    """Return the claims that all tokens of a session have in common."""
+    return {CLAIM: session["id"], "sub": session["owner"]}
 
 
 def _can_set_cookie(params: Params) -> bool:

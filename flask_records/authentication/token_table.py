@@ -6,7 +6,6 @@ import hashlib
 import secrets
 import time
 import typing as t
-from dataclasses import asdict, dataclass
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
@@ -38,37 +37,13 @@ CLEANUP_SIZE: t.Final = 100
 """The number of expired tokens that are removed at a time."""
 
 
-@dataclass(frozen=True)
-class StoredToken:
-    """A token as the table has it, without its text."""
-
-    id: str
-    """Its identifier. All refresh tokens of a session are one token of the table."""
-
-    kind: str
-    """The kind of the token, which says its use."""
-
-    owner: str
-    """The identifier of the user, as text."""
-
-    digest: str
-    """The digest of the token, or the number of the latest refresh token."""
-
-    state: str
-    """A fingerprint of what the token depends on, such as the password hash."""
-
-    issued: int
-    """The time of issue, in seconds since 1970."""
-
-    expires: int
-    """The time when it expires."""
-
-    address: str = ""
-    """The address that the token was sent to, or the empty text."""
-
-
 class TokenMixin:
-    """The columns of a model for :class:`TableTokens`."""
+    """The columns of a model for :class:`TableTokens`. Times are in seconds since 1970.
+
+    A record is a mark, a token in a mail, or all refresh tokens of a session. None has
+    the text of a token: ``digest`` is its digest, the key of a mark, or the number of
+    the latest refresh token, and ``state`` a fingerprint of what the token depends on.
+    """
 
     id: Mapped[str] = mapped_column(sa.String(32), primary_key=True)
     kind: Mapped[str] = mapped_column(sa.String(16))
@@ -102,7 +77,7 @@ class TableTokens:
         expired = model.expires < sa.bindparam("now")
         self._expired = sa.select(model.id).where(expired).limit(CLEANUP_SIZE)
 
-    def add(self, token: StoredToken) -> None:
+    def add(self, token: Record) -> None:
         """Store a new token, and delete expired ones."""
         # By their identifiers: a condition would lock rows that others insert.
         ids = [id for (id,) in self._rows(self._expired, {"now": int(time.time())})]
@@ -110,13 +85,13 @@ class TableTokens:
         if ids:
             self._records._remove(None, Params(query={"id": {"$in": ids}}))
 
-        self._records._create(asdict(token))
+        self._records._create({"address": "", **token})
 
-    def get(self, id: str, kind: str) -> StoredToken | None:
+    def get(self, id: str, kind: str) -> Record | None:
         """Return the token of a kind with an identifier, unless it has expired."""
         query = {"id": id, "kind": kind, "expires": {"$gt": int(time.time())}}
         records = t.cast("list[Record]", self._records._find(Params(query=query)))
-        return StoredToken(**records[0]) if records else None
+        return next(iter(records), None)
 
     def replace(self, id: str, digest: str, /, **changes: t.Any) -> bool:
         """Change the fields of a token that has a digest. Return ``False`` if there is
@@ -139,8 +114,9 @@ class TableTokens:
         :param expires: The time when the mark can be deleted.
         """
         # Marks of one key that are stored at once do not wait for each other.
-        id = secrets.token_hex(16)
-        self.add(StoredToken(id, MARK, "", key, "", issued_before, expires))
+        mark = {"id": secrets.token_hex(16), "kind": MARK, "owner": "", "state": ""}
+        times = {"issued": issued_before, "expires": expires}
+        self.add({**mark, "digest": key, **times})
 
     def latest_mark(self, *keys: str) -> int:
         """Return the highest mark of one key or two, or 0."""

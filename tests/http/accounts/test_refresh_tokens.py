@@ -279,7 +279,7 @@ class RenewedMeanwhile(TableTokens):
         stored = super().get(id, kind)
 
         if self.is_on:
-            self.replace(id, stored.digest, digest="2")
+            self.replace(id, stored["digest"], digest="2")
 
         return stored
 
