@@ -92,11 +92,18 @@ def check_users(records: AuthenticationRecords, apps: Collection[Flask]) -> None
 def _check_tokens(
     records: AuthenticationRecords, app: Flask, authentication: AuthenticationService
 ) -> None:
-    """Check that there can be tokens, if a service needs one.
+    """Check that there can be tokens, if a strategy or a service needs one.
 
     :raises RuntimeError: There is no key or no user for them.
     """
-    problem = authentication.settings_of(app).tokens.problem
+    settings = authentication.settings_of(app)
+    problem = settings.tokens.problem
+    used = [authentication.strategies.get(name) for name in settings.strategies]
+    # A strategy that finds a login in each request issues no tokens.
+    has_logins = any(each is JWT or not getattr(each, "parse", None) for each in used)
+
+    if problem and (has_logins or settings.oauth.providers):
+        raise RuntimeError(problem)
 
     if not authentication.lookup.is_there:
         problem = NO_USERS.format(path=authentication.users_path)

@@ -35,7 +35,7 @@ from .tokens import REASONS, UserTokens, VerifiedUser
 from .users import Users
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from flask import Flask
 
@@ -96,8 +96,7 @@ class AuthenticationService(Capabilities):
     :param custom_hashing: The application hashes passwords itself, in the model or in
         hooks of its own: the hook :func:`.hash_password` is not required.
     :param settings: The name of the application's setting for this service.
-    :raises TypeError: ``hasher`` is not a function.
-    :raises ValueError: ``refresh`` is not, or has no store.
+    :raises ValueError: ``refresh`` is not valid, or has no store.
     """
 
     events = tuple(EVENTS.values())
@@ -133,12 +132,6 @@ class AuthenticationService(Capabilities):
         one: :class:`.AccountManagement` names it.
         """
 
-        if hasher is not None and not callable(hasher):
-            raise TypeError(
-                "'hasher' is a function of a password, such as Werkzeug's"
-                f" generate_password_hash, not {hasher!r}."
-            )
-
         if refresh not in (False, True, "cookie") or (refresh and tokens is None):
             raise ValueError(
                 "'refresh' is True or \"cookie\", and needs a store of tokens:"
@@ -172,13 +165,9 @@ class AuthenticationService(Capabilities):
 
         :raises RuntimeError: A setting is missing or wrong.
         """
-        # These find a login in each request, which needs no token.
-        own = {
-            n for n, each in self.strategies.items() if each.parse and each is not JWT
-        }
         has_refresh = self.refresh is not None
         settings = AuthenticationSettings.of(
-            app, self._setting, self._hasher, own, refresh=has_refresh
+            app, self._setting, self._hasher, refresh=has_refresh
         )
         beginning = f"{self._setting}['strategies'] names"
         self.check_strategies(settings.strategies, beginning)
@@ -233,10 +222,7 @@ class AuthenticationService(Capabilities):
         return self.lookup.id
 
     def connect(self, service: Service, services: Mapping[str, Service]) -> None:
-        """Connect the hooks of the service that was made of this object.
-
-        :param services: All services, by path.
-        """
+        """Connect the hooks of the service that was made of this object."""
         self.as_service = service
         """The service that was made of this object, with its hooks."""
         self.lookup.services = services
@@ -246,10 +232,7 @@ class AuthenticationService(Capabilities):
             service.error("create")(self.refresh.end_reused)
 
     def schemas_for(self, params: Params | None) -> Schemas:
-        """Return the JSON Schemas of what a caller sends and gets.
-
-        :param params: The params of the caller, or ``None`` for all clients.
-        """
+        """Return the JSON Schemas of what a caller sends and gets."""
         user, names = schemas_of(self.users, params).record, self.settings.strategies
         login = schema_of_login(
             user, {} if self.refresh is None else self.refresh.properties
@@ -339,9 +322,7 @@ class AuthenticationService(Capabilities):
             if id is not None and id != result.get(ACCESS_TOKEN):
                 raise NotAuthenticated("Invalid access token")
 
-        payload = result["authentication"].get("payload")
-
-        if payload:
+        if payload := result["authentication"].get("payload"):
             self.tokens.revoke(payload)
 
             if self.refresh is not None:
@@ -390,27 +371,31 @@ class AuthenticationService(Capabilities):
         """
         own = [name for name in self.strategies if name in accepted]
         others = [name for name in self.strategies if name not in accepted]
-        found = next(filter(None, (self._parsed(n, headers) for n in own)), None)
+        found = self._parse_first(own, headers)
 
         if found is None:
-            return next(filter(None, (self._parsed(n, headers) for n in others)), None)
+            return self._parse_first(others, headers)
 
-        is_token = len(own) > 1 and self.strategies[found["strategy"]] is JWT
+        own.remove(found["strategy"])
+        is_token = own and self.strategies[found["strategy"]] is JWT
 
         if not is_token or self.has_signed(found[ACCESS_TOKEN]):
             return found
 
         # A strategy of the application may read its own token from this header.
         rest = Headers([pair for pair in headers if pair[0].lower() != "authorization"])
-        readers = [
-            n for n in own if n != found["strategy"] and not self._parsed(n, rest)
-        ]
-        return next(filter(None, (self._parsed(n, headers) for n in readers)), found)
+        readers = [name for name in own if not self._parse_first([name], rest)]
+        return self._parse_first(readers, headers) or found
 
-    def _parsed(self, name: str, headers: Headers) -> Record | None:
-        parse = self.strategies[name].parse
-        credentials = call(parse, headers) if parse else None
-        return None if credentials is None else {"strategy": name, **credentials}
+    def _parse_first(self, names: Iterable[str], headers: Headers) -> Record | None:
+        for name in names:
+            parse = self.strategies[name].parse
+            credentials = call(parse, headers) if parse else None
+
+            if credentials is not None:
+                return {"strategy": name, **credentials}
+
+        return None
 
     @property
     def has_tokens(self) -> bool:
@@ -467,10 +452,9 @@ class AuthenticationService(Capabilities):
     @contextmanager
     def attempt(self, username: str) -> Iterator[None]:
         """Count an attempt to log in, whether or not there is such a user: by the
-        application's limiter, or by what fails meanwhile.
+        application's limiter, or by what fails meanwhile. However a name is spelt, it
+        is the same account.
 
-        :param username: The name as it was typed. However it is spelt, it is the same
-            account.
         :raises TooManyRequests: There were too many attempts.
         """
         name = unicodedata.normalize("NFKC", self.lookup.normalized(username))

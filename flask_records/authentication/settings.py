@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..http.cors import CorsSettings
@@ -23,7 +23,7 @@ from .passwords import Passwords
 from .tokens import DAY, Tokens
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
 
     from flask import Flask
 
@@ -87,9 +87,11 @@ CHECKS: t.Final[Mapping[str, Check]] = {
 }
 """The checks of the settings. ``None`` stands for a default."""
 
-PASSWORDS: t.Final[Mapping[str, Check]] = dict.fromkeys(
-    ("memory", "passes", "min_length"), COUNT
+MEMORY: t.Final = Check(
+    lambda value: COUNT.is_valid(value) and value >= 8, "an integer of 8 or more"
 )
+
+PASSWORDS: t.Final = {"memory": MEMORY, "passes": COUNT, "min_length": COUNT}
 """The checks of the costs of a password, and of its length."""
 
 
@@ -124,17 +126,15 @@ class AuthenticationSettings:
         app: Flask,
         name: str,
         hasher: Callable[[str], str] | None = None,
-        own: Collection[str] = (),
         *,
         refresh: bool = False,
     ) -> AuthenticationSettings:
         """Return the settings of an application.
 
         :param hasher: Makes the hashes of passwords in place of Argon2id.
-        :param own: The names of the strategies that need no token.
         :param refresh: ``True`` if refresh tokens renew access tokens, which are valid
             for a short time then.
-        :raises RuntimeError: A setting is missing or wrong. The message has the cure.
+        :raises RuntimeError: A setting is wrong. The message has the cure.
         """
         value, example = app.config.get(name), {"lifetime": "12h"}
         settings = read_settings(name, value, CHECKS, example=example)
@@ -149,10 +149,9 @@ class AuthenticationSettings:
         options.setdefault("refresh_lifetime", 30 * DAY)
         origins = CorsSettings.of(app).origins
         strategies = tuple(options.get("strategies", cls.strategies))
-        needs_key = refresh or "oauth" in options or not {*strategies} <= {*own}
         return cls(
             name=name,
-            tokens=_tokens(app, name, options, needs_key=needs_key),
+            tokens=_tokens(app, name, options),
             passwords=_passwords(name, options.get("passwords"), hasher),
             failed_logins=_failed_logins(name, options.get("failed_logins", {})),
             strategies=(*strategies, "refresh") if refresh else strategies,
@@ -168,12 +167,7 @@ def _passwords(
 ) -> Passwords:
     place = f"{name}['passwords']"
     options = read_settings(place, value, PASSWORDS, example={"passes": 3})
-    passwords = Passwords(**options, hasher=hasher)
-
-    if passwords.memory < 8:
-        raise RuntimeError(f"{place} needs 8 KiB of memory.")
-
-    return passwords
+    return Passwords(**options, hasher=hasher)
 
 
 def _failed_logins(name: str, value: t.Any) -> FailedLogins | None:
@@ -185,46 +179,39 @@ def _failed_logins(name: str, value: t.Any) -> FailedLogins | None:
     return FailedLogins(**read_settings(place, value, checks, example={"by_name": 20}))
 
 
-def _tokens(app: Flask, name: str, options: Record, *, needs_key: bool) -> Tokens:
-    """Return what makes and verifies tokens.
-
-    :param needs_key: ``False`` if no strategy needs a token.
-    """
-    problem, algorithm = "", Tokens.algorithm
-    verifying_keys: tuple[t.Any, ...] = ()
-
-    if file := options.get("private_key"):
-        place = f"{name}['private_key']"
-        signing_key, algorithm = _private_key(app, place, file)
-        verifying_keys = (signing_key.public_key(),)
-    else:
-        try:
-            verifying_keys = tuple(_secrets(app, name, options))
-        except RuntimeError as error:
-            if needs_key:
-                raise
-
-            problem = str(error)
-
-        signing_key = next(iter(verifying_keys), None)
-
-    return Tokens(
-        signing_key=signing_key,
-        verifying_keys=verifying_keys,
-        algorithm=algorithm,
+def _tokens(app: Flask, name: str, options: Record) -> Tokens:
+    tokens = Tokens(
+        signing_key=None,
+        verifying_keys=(),
         lifetime=_seconds(options["lifetime"]),
         audience=options.get("audience", Tokens.audience),
         issuer=options.get("issuer", Tokens.issuer),
-        problem=problem,
     )
 
+    if file := options.get("private_key"):
+        key, algorithm = _private_key(app, name, file)
+        keys = (key.public_key(),)
+        return replace(
+            tokens, signing_key=key, verifying_keys=keys, algorithm=algorithm
+        )
 
-def _private_key(app: Flask, place: str, value: str) -> tuple[t.Any, str]:
+    try:
+        secrets = _secrets(app, name, options)
+    except RuntimeError as error:
+        # Strategies of the application may need no tokens.
+        return replace(tokens, problem=str(error))
+
+    return replace(tokens, signing_key=secrets[0], verifying_keys=tuple(secrets))
+
+
+def _private_key(app: Flask, name: str, value: str) -> tuple[t.Any, str]:
     """Return a private key, and its algorithm.
 
     :param value: The path of a PEM file, or its text.
     """
     from jwt import get_algorithm_by_name, InvalidKeyError
+
+    place = f"{name}['private_key']"
 
     try:
         file = Path(app.instance_path) / value

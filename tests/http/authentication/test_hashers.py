@@ -8,7 +8,6 @@ import sys
 import pytest
 from werkzeug import security
 
-from flask_records import AuthenticationService
 from tests.authentication import (
     ANN,
     bearer,
@@ -56,11 +55,6 @@ def test_hasher_makes_the_hashes_of_passwords_and_may_refuse_one():
     assert unknown.status_code == 401
     # The password is the same, and its hash is a new one.
     assert ended.json["message"] == "jwt revoked"
-
-
-def test_hasher_that_is_no_function_is_refused():
-    with pytest.raises(TypeError, match="generate_password_hash"):
-        AuthenticationService(hasher="werkzeug")
 
 
 def test_hash_of_bcrypt_needs_its_package(monkeypatch, caplog):
