@@ -134,9 +134,8 @@ class ServiceDescription:
         return placeholders_of(rule_of(self.path))
 
     def path_with(self, form: str) -> str:
-        """Return the path, which begins with a slash, with its placeholders in a form.
-
-        :param form: The form, such as ``"{{{}}}"``, for the name.
+        """Return the path, which begins with a slash, with its placeholders in a form
+        such as ``"{{{}}}"``.
         """
         return fill_placeholders(rule_of(self.path), form.format)
 

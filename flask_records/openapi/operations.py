@@ -117,11 +117,8 @@ def reference(name: str, kind: str = "schemas") -> dict[str, str]:
 
 
 def answer(description: str, schema: Schema) -> dict[str, t.Any]:
-    """Return the description of an answer.
-
-    :param schema: The schema of its body. Tools take an empty one for no type at all,
-        so that it is left out.
-    """
+    """Return the description of an answer."""
+    # Tools take an empty schema for no type at all.
     content = {"content": {JSON: {"schema": schema}}} if schema else {}
     return {"description": description, **content}
 
@@ -376,10 +373,7 @@ def _errors(call: CallDescription) -> dict[str, dict[str, str]]:
 
 
 def _header(names: Sequence[str]) -> dict[str, t.Any]:
-    """Return the header that names a custom method.
-
-    :param names: The methods with the path and the verb.
-    """
+    """Return the header that names one of the methods of a path and a verb."""
     return {
         "name": "X-Service-Method",
         "in": "header",

@@ -226,11 +226,9 @@ def declaration(
     others: Iterable[str] = (),
     named: Named = (),
 ) -> str:
-    """Return the declaration of a type.
+    """Return the declaration of a type, with the members of its schema and others.
 
     :param required: The names of the properties that are always there.
-    :param others: More members.
-    :param named: Types for the values of properties.
     """
     if "properties" not in schema:
         return f"export type {name} = {type_of(schema)}\n"
@@ -244,20 +242,13 @@ def declaration(
 
 
 def interface(name: str, members: Iterable[str]) -> str:
-    """Return the declaration of an interface.
-
-    :param name: Its name, with what follows it.
-    :param members: The members, each in one line or several.
-    """
+    """Return the declaration of an interface. Members may have several lines."""
     lines = [f"  {line}" for each in members for line in each.splitlines()]
     return "\n".join([f"export interface {name} {{", *lines, "}\n"])
 
 
 def member(name: str, type: str, mark: str = "") -> str:
-    """Return a member of an interface.
-
-    :param mark: ``"?"`` if it may be left out.
-    """
+    """Return a member of an interface, with a mark if it may be left out."""
     is_plain = NAME.fullmatch(name) or name.startswith("[path: ")
     return f"{name if is_plain else json.dumps(name)}{mark}: {type}"
 

@@ -70,9 +70,8 @@ class Capabilities:
         return frozenset()
 
     def ping(self, places: set[Hashable]) -> None:
-        """Read from the database of the object, if it has one.
-
-        :param places: The databases that have answered, which are not asked again.
+        """Read from the database of the object, if it has one that is not among the
+        places that have answered, and add it to them.
         """
 
     def is_own(self, method: str) -> bool:
@@ -116,11 +115,8 @@ class Capabilities:
         names: Collection[str],
     ) -> bool:
         """Return ``True`` if an update or a patch may decide whether a record meets a
-        condition.
-
-        :param written: The names in the data.
-        :param sent: The names in the data that came from a client.
-        :param names: The names in the condition.
+        condition, by the names in its data, those that a client has sent, and the names
+        in the condition.
         """
         is_known = method == "patch" and names
         return not is_known or not frozenset(names).isdisjoint(written)
@@ -130,8 +126,6 @@ class Capabilities:
     ) -> bool | None:
         """Return ``True`` if all of the records that a call has written meet a
         condition, ``None`` if ``get`` has to decide.
-
-        :param is_alone: ``True`` if nothing but this write happens in the transaction.
         """
         return None
 
@@ -171,12 +165,9 @@ def capabilities_of(target: t.Any) -> Capabilities:
 
 
 def methods_of(path: str, target: t.Any, names: Collection[str]) -> tuple[str, ...]:
-    """Return the names of the methods of an object that can be called, first
-    of the six.
+    """Return the names of the methods of an object that can be called: of the six,
+    those that it has, then others.
 
-    :param path: The path of the service.
-    :param names: The methods that can be called. Of the six, only those that the object
-        has are kept.
     :raises TypeError: It has no method, or a class is in the place of an object.
     :raises ValueError: The object does not have a method beyond the six.
     """
@@ -206,9 +197,6 @@ def check_methods(
 ) -> None:
     """Refuse names of an option that are not methods.
 
-    :param option: The name of the option.
-    :param path: The path of the service.
-    :param methods: The names of the methods.
     :raises ValueError: There is one.
     """
     for name in names:

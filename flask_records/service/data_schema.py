@@ -68,7 +68,6 @@ class DataSchema:
     Values are Python's. Objects and lists in them are in their form in JSON, as
     a column has them, and so are values of other types that have one.
 
-    :param model: The model.
     :raises TypeError: A field has no name of its own, or is of plain bytes.
     """
 
@@ -118,7 +117,6 @@ class DataSchema:
         values by other names as they are, and the problems. A default of null is not
         filled in, so that a column has its own.
 
-        :param data: The object.
         :param is_partial: ``True`` to look at what is there only. Validators of the
             whole model run if all fields with another default than null are there: they
             would judge by values that the record may not have.
@@ -212,10 +210,7 @@ class ResultSchema(WireSchema):
 
 
 def _names_of(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
-    """Yield the names on the wire of the fields of a model, each with the field's.
-
-    :raises TypeError: A field has no name of its own, or is of plain bytes.
-    """
+    """Yield the names on the wire of the fields of a model, each with the field's."""
     for name, field in model.model_fields.items():
         alias = field.validation_alias or field.alias or name
 
@@ -259,8 +254,6 @@ def _problems_of(error: ValidationError, data: t.Any) -> dict[str, Problem]:
     """Return the problems of an error by their paths. A validator of a whole model
     has the path of the model, which is empty for the outermost one, unless its data
     names a ``field``.
-
-    :param data: The value that has them.
     """
     if error.error_count() > MAX_LISTED:
         return {"": TOO_MANY_PROBLEMS}
@@ -330,8 +323,7 @@ def _inlined(
     """Return a JSON Schema with what it refers to in these places. An object inside of
     one of its own kind may be any.
 
-    :param definitions: The schemas that it refers to, by name.
-    :param outer: The names of those that it is in.
+    :param outer: The names of the definitions that it is in.
     """
     if isinstance(schema, list):
         return [_inlined(each, definitions, outer) for each in schema]

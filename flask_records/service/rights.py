@@ -384,10 +384,7 @@ class Rights:
         return visibility
 
     def hidden_from(self, user: t.Any) -> tuple[frozenset[str], ...]:
-        """Return the fields that rules hide from a user in each record.
-
-        :param user: The user, or ``None``.
-        """
+        """Return the fields that rules hide from a user in each record."""
         rules, number = self._service.capabilities.field_rules, len(self._records)
 
         if not rules.visible or not number:

@@ -19,7 +19,6 @@ Schema: t.TypeAlias = Mapping[str, t.Any]
 OBJECT: t.Final = {"type": "object"}
 """The schema of any object."""
 
-
 COUNT: t.Final = {"type": "integer", "minimum": 0}
 """The schema of a number of records."""
 
@@ -37,18 +36,12 @@ def list_of(items: Schema) -> Schema:
 
 
 def object_of(properties: Mapping[str, Schema], **keywords: t.Any) -> Schema:
-    """Return the schema of an object.
-
-    :param keywords: Other keywords of JSON Schema.
-    """
+    """Return the schema of an object, with other keywords."""
     return {"type": "object", "properties": properties, **keywords}
 
 
 def page_of(items: Schema, *, is_counted: bool = True) -> Schema:
-    """Return the schema of a page.
-
-    :param is_counted: ``False`` if it may lack the total.
-    """
+    """Return the schema of a page, which may lack its total."""
     parts = {"total": COUNT, "limit": COUNT, "skip": COUNT, "data": list_of(items)}
     return object_of(parts, required=[*parts][not is_counted :])
 
@@ -174,11 +167,9 @@ def schemas_of(service: Service, params: Params | None = None) -> Schemas:
 
 
 def _written(data: DataSchema, body: Schema, own: Schema, record: Schema) -> Schema:
-    """Return the schema of a body, without the fields that a model does not take, and
-    with those that a class which allows others leaves to it.
-
-    :param own: The schema of the model.
-    :param record: The schema of its records, whose values a body may repeat.
+    """Return the schema of a body by a class, without the fields that the model does
+    not take, and with those that a class which allows others leaves to it. It may
+    repeat values of the record.
     """
     fields, shown = own.get("properties", {}), record.get("properties", {})
     repeated = shown.keys() & body.get("required", ())

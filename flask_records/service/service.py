@@ -36,9 +36,12 @@ Answer = t.TypeVar("Answer")
 class Methods:
     """The methods of a service. Each takes the params of the call last, or a mapping
     that is their query.
+
+    :param call: Makes a call, and returns its result.
     """
 
-    _call: Callable[..., t.Any]
+    def __init__(self, call: Callable[..., t.Any]) -> None:
+        self._call = call
 
     def find(
         self, params: AnyParams = None, *, lock: bool = False
@@ -109,17 +112,7 @@ class Methods:
         return self._call(method, params, None, data)
 
 
-class BoundMethods(Methods):
-    """The methods of a service whose calls a function makes.
-
-    :param call: Makes a call, and returns its result.
-    """
-
-    def __init__(self, call: Callable[..., t.Any]) -> None:
-        self._call = call
-
-
-class Service(Methods, CallSignals):
+class Service(CallSignals, Methods):
     """A named set of records, reached through six methods.
 
     It is what :meth:`.FlaskRecords.add` returns. Calls made here are internal: they
@@ -189,8 +182,7 @@ class Service(Methods, CallSignals):
         check_methods("public", path, self.public, all_methods)
         self.rules = AccessRules(self, readable, allow)
         """The rules for who may call the service, and which records they reach."""
-        own = self.rules.readable
-        self.readable = None if own is None else own.function
+        self.readable = self.rules.readable and self.rules.readable.function
         """The query of the records that a user may see, as a function of the user."""
         self.sends_events = self.capabilities.sends_events
         """``False`` to send an event to clients only if a function publishes it."""
@@ -199,7 +191,7 @@ class Service(Methods, CallSignals):
         super().__init__(all_methods, (*EVENTS.values(), *self.custom_events))
         self._sender = EventSender(self, signals.events, transports)
         self._pipeline = Pipeline(self, signals, self._sender)
-        bare = BoundMethods(self._call_bare)
+        bare = Methods(self._call_bare)
         # These skip hooks and events.
         self._find, self._get, self._create = bare.find, bare.get, bare.create
         self._update, self._patch, self._remove = bare.update, bare.patch, bare.remove
@@ -229,7 +221,7 @@ class Service(Methods, CallSignals):
             self.check_access(context, is_counted=is_counted)
             return self.result_of(self.call(context), params)
 
-        return BoundMethods(call)
+        return Methods(call)
 
     def statement(self, params: AnyParams = None) -> sa.Select[t.Any]:
         """Return the ``select`` of SQLAlchemy for the records of a model that a find of

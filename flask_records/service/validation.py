@@ -134,7 +134,6 @@ class MethodSchemas:
     def checked_result(self, context: HookContext, result: t.Any) -> t.Any:
         """Return the result of a method in its form for clients.
 
-        :param result: The result.
         :raises ValueError: It does not fit.
         """
         schema = self.result
@@ -265,7 +264,6 @@ def _each_body(
     """Return the data of a call with each body replaced by a checked one. Bodies of a
     list after the first :data:`.MAX_ERRORS` problems are not looked at.
 
-    :param check: Returns the checked body, and its problems.
     :raises BadRequest: A body is not an object, has problems, or the method takes no
         list.
     """

@@ -133,10 +133,7 @@ def test_descriptions_are_kept_as_long_as_they_are_the_same():
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        (
-            True,
-            r"^RECORDS_EXPLORER must be a mapping such as .*True}, not True\.$",
-        ),
+        (True, r"^RECORDS_EXPLORER must be a mapping such as .*True}\.$"),
         (
             {"on": True},
             r"RECORDS_EXPLORER has no key 'on'\. .* 'enabled', 'login', 'allow'\.$",
