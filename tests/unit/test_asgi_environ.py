@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from flask_records.realtime.asgi.environ import environ_of
+from flask_records.realtime.asgi.requests import environ_of
 
 
 def environ(**scope):

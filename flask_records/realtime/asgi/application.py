@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import logging
 import typing as t
-from dataclasses import replace
 from operator import attrgetter
 from urllib.parse import parse_qs
 
-from ...errors import Forbidden, MethodNotAllowed, Unavailable
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+
+from ...errors import BadRequest, MethodNotAllowed, NotFound
 from ..connections import BURST
 from ..settings import stream_path_of
-from .admission import INVALID_SESSION, Refusal, refuse, respond
-from .environ import paths_of
 from .protocol import (
     CLOSE,
     decode,
@@ -25,28 +23,23 @@ from .protocol import (
     PROTOCOLS,
     UPGRADE,
 )
-from .senders import PollQueue, sender_for, until_ended
+from .requests import parts_of, paths_of, refuse, respond
+from .senders import LINGER, PollQueue, socket_sender, until_ended
 from .session import JOIN_TIMEOUT, LARGE, Session
-from .stream import Stream
+from .stream import query_of, Stream
 from .worker import Worker
-from .wsgi_requests import read_body, Requests, TOO_LARGE
+from .wsgi_requests import Requests
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
 
     from _typeshed.wsgi import WSGIEnvironment
 
     from ..server import Server
-    from .admission import Headers, Receive, Send, Slot
+    from .requests import Receive, Scope, Send
     from .senders import Sender
 
-    Scope: t.TypeAlias = Mapping[str, t.Any]
-
 logger = logging.getLogger(__package__)
-
-NO_SOCKET: t.Final = Refusal(404, "There is no WebSocket at this path.")
-
-NO_VERB: t.Final = "A stream of events is read by GET."
 
 ALONE: t.Final = (
     "There are several workers without RECORDS_REALTIME['message_queue']: clients miss"
@@ -76,8 +69,12 @@ class Application:
         """Holds the connections."""
         self._admission = self.worker.admission
         self._settings = server.settings
-        self._stream_path = stream_path_of(server.app, server.settings)
         self._requests = Requests(self.worker, threads)
+        self._endpoints = {
+            ("websocket", self._settings.url_path): self._serve_socket,
+            ("http", self._settings.url_path): self._serve_polling,
+            ("http", stream_path_of(server.app, self._settings)): self._serve_stream,
+        }
         self._is_used = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -92,19 +89,31 @@ class Application:
             return
 
         path = f"{paths_of(scope)[1].rstrip('/')}/"
-        is_ours = path == self._settings.url_path
+        serve = self._endpoints.get((scope["type"], path))
 
         if scope["type"] == "websocket":
             await receive()
-
-            if is_ours:
-                await self._serve_socket(scope, receive, send)
-            else:
-                await refuse(scope, send, NO_SOCKET)
-        elif is_ours or path == self._stream_path:
-            await self._serve_events(scope, receive, send, is_stream=not is_ours)
-        else:
+        elif serve is None:
             await self._requests(scope, receive, send)
+            return
+
+        environ = self._admission.environ(scope)
+
+        try:
+            self._admission.check_origin(environ)
+
+            if serve is None:
+                raise NotFound("There is no WebSocket at this path.")
+
+            if scope["type"] == "http":
+                send = _with_cors(environ, send)
+
+            if environ["REQUEST_METHOD"] == "OPTIONS":
+                await respond(send, b"OK")
+            else:
+                await serve(environ, scope, receive, send)
+        except HTTPException as error:
+            await refuse(scope, send, error)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -126,53 +135,58 @@ class Application:
         self._requests.shutdown()
         await send({"type": "lifespan.shutdown.complete"})
 
-    def _welcome(self, *, may_upgrade: bool) -> dict[str, t.Any]:
-        """Return the data of the first packet of a session, without its id."""
-        allowed = self._settings.transports
-        has_websockets = allowed is None or "websocket" in allowed
-        return {
-            "upgrades": ["websocket"] if may_upgrade and has_websockets else [],
-            "pingTimeout": int(self.worker.ping_timeout * 1000),
-            "pingInterval": int(self.worker.ping_interval * 1000),
-            "maxPayload": self._settings.max_payload,
-        }
+    def _begin(
+        self,
+        environ: WSGIEnvironment,
+        query: dict[str, str],
+        leave_place: Callable[[], None],
+        sender: Sender,
+    ) -> Session:
+        """Begin a session of Socket.IO."""
+        protocol, allowed = PROTOCOLS[query["EIO"]], self._settings.transports
+        session = Session(self.worker, protocol, environ, leave_place, sender)
+        may_upgrade = allowed is None or "websocket" in allowed
+        is_polling = isinstance(sender, PollQueue)
+        session.begin(["websocket"] if is_polling and may_upgrade else [])
+        return session
+
+    def _session_of(self, query: dict[str, str]) -> Session:
+        """Return the session that a request names.
+
+        :raises BadRequest: There is no such session.
+        """
+        client = self.worker.clients.get(query.get("sid", ""))
+
+        if not isinstance(client, Session):
+            raise BadRequest("Invalid session. Connect again.")
+
+        return client
 
     # WebSockets
 
-    async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve_socket(
+        self, environ: WSGIEnvironment, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         """Serve a WebSocket until it is closed."""
-        environ, query, admission = (
-            self._admission.environ(scope),
-            _query_of(scope),
-            self._admission,
-        )
-        refusal = admission.check_origin(environ) or admission.check(query, "websocket")
-        previous = self._session_of(query)
+        query = _query_of(scope)
+        self._admission.check(query, "websocket")
+        previous = self._session_of(query) if "sid" in query else None
 
-        if (
-            refusal is None
-            and "sid" in query
-            and (previous is None or not isinstance(previous.sender, PollQueue))
-        ):
-            refusal = INVALID_SESSION
+        if previous is not None and not isinstance(previous.sender, PollQueue):
+            raise BadRequest("The session has a WebSocket.")
 
-        slot = refusal or admission.admit(environ)
-
-        if isinstance(slot, Refusal):
-            await refuse(scope, send, slot)
-            return
-
+        leave_place = self._admission.admit(environ)
         session = sender = None
 
         try:
             with until_ended() as end:
                 await send({"type": "websocket.accept"})
-                sender = sender_for(scope, send, end)
+                sender = socket_sender(scope, send, end)
 
                 if previous is None:
-                    session = self._begin(environ, query, slot, sender)
+                    session = self._begin(environ, query, leave_place, sender)
                 else:
-                    session = await _upgraded(previous, receive, sender, slot)
+                    session = await _upgraded(previous, receive, sender, leave_place)
 
                 while session is not None and (message := await receive())["type"] == (
                     "websocket.receive"
@@ -180,149 +194,100 @@ class Application:
                     await session.receive_text(message.get("text"))
         finally:
             if session is None:
-                slot.free()
+                leave_place()
             else:
                 session.leave()
 
         if sender is not None:
             await sender.finish()
-
-    def _session_of(self, query: Mapping[str, str]) -> Session | None:
-        """Return the session that a request names, if there is one."""
-        client = self.worker.clients.get(query.get("sid", ""))
-        return client if isinstance(client, Session) else None
-
-    def _begin(
-        self,
-        environ: WSGIEnvironment,
-        query: Mapping[str, str],
-        slot: Slot,
-        sender: Sender,
-    ) -> Session:
-        session = Session(self.worker, PROTOCOLS[query["EIO"]], environ, slot, sender)
-        session.begin(self._welcome(may_upgrade=isinstance(sender, PollQueue)))
-        return session
+            # The client may not read.
+            asyncio.get_running_loop().call_later(LINGER, sender.hang_up)
 
     # HTTP
 
-    async def _serve_events(
-        self, scope: Scope, receive: Receive, send: Send, *, is_stream: bool
+    async def _serve_stream(
+        self, environ: WSGIEnvironment, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Answer a request of a client that polls, or serve a stream until it ends."""
-        environ, method = self._admission.environ(scope), scope["method"]
-        refusal = self._admission.check_origin(environ)
-        headers = () if refusal else _cors_headers(environ, method)
+        """Serve a stream until it ends."""
+        if scope["method"] != "GET":
+            raise MethodNotAllowed("A stream of events is read by GET.")
 
-        if refusal is None and method == "OPTIONS":
-            await respond(send, b"OK", headers)
-        elif not is_stream:
-            body = refusal or await self._polled(environ, scope, receive)
-            await respond(send, body, headers)
-        elif refusal is None and method != "GET":
-            await respond(send, Refusal.of(MethodNotAllowed(NO_VERB)), headers)
-        elif isinstance(slot := refusal or self._admission.admit(environ), Refusal):
-            kind = Unavailable if slot.status == 503 else Forbidden
-            refusal = Refusal.of(kind(slot.text))
-            lines = (*refusal.headers, *slot.headers)
-            await respond(send, replace(refusal, headers=lines), headers)
-        else:
-            stream = Stream(self.worker, environ, slot, scope, send, headers)
-            await stream.serve(receive)
+        query = query_of(environ)
+        stream = Stream(self.worker, environ, self._admission.admit(environ), query)
+        await stream.serve(scope, receive, send)
 
-    async def _polled(
-        self, environ: WSGIEnvironment, scope: Scope, receive: Receive
-    ) -> bytes | Refusal:
-        """Return the answer to a request of a client that polls."""
+    async def _serve_polling(
+        self, environ: WSGIEnvironment, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Answer a request of a client that polls."""
         query, method = _query_of(scope), scope["method"]
+        self._admission.check(query, "polling")
 
-        if refusal := self._admission.check(query, "polling"):
-            return refusal
+        if method not in ("GET", "POST"):
+            raise MethodNotAllowed("Method not allowed.")
 
         if method == "GET" and "sid" not in query:
-            return self._begin_polling(environ, query)
+            queue = PollQueue()
+            leave_place = self._admission.admit(environ)
+            session = self._begin(environ, query, leave_place, queue)
+            body = session.protocol.join(queue.take())
+        else:
+            body = await self._go_on(self._session_of(query), method, receive)
 
-        if method in ("GET", "POST"):
-            return await self._go_on(self._session_of(query), method, receive)
+        await respond(send, body)
 
-        return Refusal(405, "Method not allowed.")
-
-    def _begin_polling(
-        self, environ: WSGIEnvironment, query: Mapping[str, str]
-    ) -> bytes | Refusal:
-        """Begin a session, and return its first packet."""
-        slot = self._admission.admit(environ)
-
-        if isinstance(slot, Refusal):
-            return slot
-
-        queue = PollQueue()
-        session = self._begin(environ, query, slot, queue)
-        return session.protocol.join(queue.take())
-
-    async def _go_on(
-        self, session: Session | None, method: str, receive: Receive
-    ) -> bytes | Refusal:
-        """Answer a later request of a session."""
-        if session is None:
-            return INVALID_SESSION
-
+    async def _go_on(self, session: Session, method: str, receive: Receive) -> bytes:
+        """Return the answer to a later request of a session."""
         queue = session.sender
 
         if not isinstance(queue, PollQueue):
-            return Refusal(400, "The session has a WebSocket.")
+            raise BadRequest("The session has a WebSocket.")
 
         if queue.is_posted_to if method == "POST" else queue.is_polled:
             session.end()
-            return Refusal(400, "Another request of the session is under way.")
+            raise BadRequest("Another request of the session is under way.")
 
-        if method == "POST":
-            queue.is_posted_to = True
+        if method == "GET":
+            ready = await queue.poll()
+            return session.protocol.join(ready or [NOOP if session.is_open else CLOSE])
 
-            try:
-                return await self._take(session, receive)
-            finally:
-                queue.is_posted_to = False
+        queue.is_posted_to = True
 
-        ready = await queue.poll()
+        try:
+            await self._take(session, receive)
+        except HTTPException:
+            session.end()
+            raise
+        finally:
+            queue.is_posted_to = False
 
-        if not ready:
-            ready = [NOOP if session.is_open else CLOSE]
+        return b"ok"
 
-        return session.protocol.join(ready)
-
-    async def _take(self, session: Session, receive: Receive) -> bytes | Refusal:
+    async def _take(self, session: Session, receive: Receive) -> None:
         """Handle the packets of a body."""
         settings, protocol = self._settings, session.protocol
-        limit = settings.max_payload
-        file = io.BytesIO()
+        limit, body = settings.max_payload, bytearray()
 
-        async def check(size: int) -> Refusal | None:
-            return TOO_LARGE if size > protocol.body_size * limit else None
+        async for part in parts_of(receive):
+            body += part
 
-        refusal = await read_body(receive, file, check)
-
-        if refusal is not None:
-            session.end()
-            return refusal
-
-        body = file.getvalue()
+            if len(body) > protocol.body_size * limit:
+                raise RequestEntityTooLarge("The body is too large.")
 
         # Further ones would wait for longer than their clients.
         max_calls = settings.calls_per_second * BURST * 2
 
         try:
-            for packet in decode(body, protocol, limit, max_calls):
+            for packet in decode(bytes(body), protocol, limit, max_calls):
                 session.receive(*packet)
         except InvalidPacket as error:
-            session.end()
-            return Refusal(400, str(error))
+            raise BadRequest(str(error)) from error
 
         await session.wait_for_room(is_large=len(body) > LARGE)
-        return b"ok"
 
 
 async def _upgraded(
-    session: Session, receive: Receive, sender: Sender, slot: Slot
+    session: Session, receive: Receive, sender: Sender, leave_place: Callable[[], None]
 ) -> Session | None:
     """Return a session whose client has confirmed that a WebSocket replaces polling,
     or ``None``.
@@ -348,11 +313,7 @@ async def _upgraded(
     if text != UPGRADE.text or not session.is_open:
         return None
 
-    session.attach(sender, slot)
-
-    for packet in queue.take():
-        sender.send(packet)
-
+    session.upgrade(queue, sender, leave_place)
     return session
 
 
@@ -366,27 +327,31 @@ async def _next_text(receive: Receive, timeout: float) -> str | None:
     return t.cast("str | None", message.get("text"))
 
 
-def _cors_headers(environ: WSGIEnvironment, method: str) -> Headers:
-    """Return the headers that let pages of other origins read the response."""
-    origin = environ.get("HTTP_ORIGIN")
+def _with_cors(environ: WSGIEnvironment, send: Send) -> Send:
+    """Return a function that sends a response which the page that asks may read."""
+    if not (origin := environ.get("HTTP_ORIGIN")):
+        return send
 
-    if not origin:
-        return ()
+    headers = {
+        "access-control-allow-origin": origin,
+        "access-control-allow-credentials": "true",
+        "vary": "Origin",
+    }
 
-    headers = [
-        (b"access-control-allow-origin", origin.encode("latin-1")),
-        (b"access-control-allow-credentials", b"true"),
-        (b"vary", b"Origin"),
-    ]
-    wanted = environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS")
+    if environ["REQUEST_METHOD"] == "OPTIONS":
+        wanted = environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", "")
+        headers["access-control-allow-methods"] = "OPTIONS, GET, POST"
+        headers["access-control-allow-headers"] = wanted
 
-    if method == "OPTIONS":
-        headers.append((b"access-control-allow-methods", b"OPTIONS, GET, POST"))
+    lines = [(name.encode(), headers[name].encode("latin-1")) for name in headers]
 
-        if wanted:
-            headers.append((b"access-control-allow-headers", wanted.encode()))
+    async def send_with_headers(message: dict[str, t.Any]) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], *lines]
 
-    return tuple(headers)
+        await send(message)
+
+    return send_with_headers
 
 
 def _workers_of(send: Send) -> int:

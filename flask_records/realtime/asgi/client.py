@@ -1,4 +1,4 @@
-"""A client that stays connected: its slot, its connection, its jobs in threads."""
+"""A client that stays connected: its place, its connection, its jobs in threads."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from functools import partial
 
 from flask import request
 
+from ...http.error_handler import body_of
 from ..connections import Reason
 
 if t.TYPE_CHECKING:
@@ -20,8 +21,7 @@ if t.TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
     from ...errors import RecordsError
-    from ...service.context import Params
-    from .admission import Slot
+    from ...typing import Record
     from .protocol import ClientEvent, Packet
     from .senders import Sender
     from .worker import Worker
@@ -49,13 +49,17 @@ class Client(ABC):
     jobs run in threads, one after the other.
 
     :param environ: The first request, without a body.
-    :param slot: The slot in the admission, which is free after the end.
+    :param leave_place: Frees the place of the client among all connections.
+    :param sender: Sends packets to the client, or keeps them.
     """
 
-    sender: Sender | None = None
-    """Sends packets to the client, once it has begun."""
-
-    def __init__(self, worker: Worker, environ: WSGIEnvironment, slot: Slot) -> None:
+    def __init__(
+        self,
+        worker: Worker,
+        environ: WSGIEnvironment,
+        leave_place: Callable[[], None],
+        sender: Sender,
+    ) -> None:
         self.id = secrets.token_urlsafe(15)
         """The id of the client."""
         self.connection_id: str | None = None
@@ -64,11 +68,13 @@ class Client(ABC):
         """``True`` until the client leaves, or the server ends the connection."""
         self.is_slow = False
         """``True`` if events have waited for the client in vain."""
+        self.sender = sender
+        """Sends packets to the client."""
         self._began = time.monotonic()
         self._worker = worker
         self._server = worker.server
         self._environ = environ
-        self._slot = slot
+        self._leave_place = leave_place
         self._jobs: deque[Job] = deque()
         self._room: asyncio.Event | None = None
         self._is_working = False
@@ -77,7 +83,7 @@ class Client(ABC):
     @property
     def unsent(self) -> int:
         """The number of bytes of events that the client has not accepted."""
-        return 0 if self.sender is None else self.sender.unsent_events
+        return self.sender.unsent_events
 
     @abstractmethod
     def send_event(self, event: ClientEvent) -> None:
@@ -98,7 +104,7 @@ class Client(ABC):
         """
 
     def log_out(self, event: ClientEvent) -> None:
-        """Tell the client that its login is over.
+        """Inform the client that its login is over.
 
         :param event: Has the reason.
         """
@@ -114,48 +120,24 @@ class Client(ABC):
 
         self._close()
 
-        if self.sender is not None and reason is not None:
-            self.sender.close({"type": "websocket.close", **reason._asdict()})
-        elif self.sender is not None:
+        if reason is None:
             self.sender.hang_up()
-
-    @abstractmethod
-    def _accept(self, id: str) -> None:
-        """Tell the client that it is connected."""
-
-    @abstractmethod
-    def _refuse(self, id: str, error: RecordsError) -> None:
-        """Tell the client that it is not connected. This runs in a thread."""
-
-    def _check_login(self, login: Params) -> None:
-        """Refuse a client that may not connect with a login. This runs in a thread.
-
-        :raises RecordsError: The client may not.
-        """
-        return
-
-    def _offer(self, packet: Packet) -> None:
-        """Send a packet that answers no call, unless the client leaves too much unread,
-        which ends the connection.
-        """
-        sender, limit = self.sender, self._worker.max_unsent
-
-        if self.is_open and sender is not None and not sender.offer(packet, limit):
-            self.end(LATE_READER)
+        else:
+            self.sender.close({"type": "websocket.close", **reason._asdict()})
 
     def end_after_calls(self, reason: Reason) -> None:
         """Hang up once the calls that have come are answered.
 
         :param reason: The reason that the client gets.
         """
-        if not self._is_working:
-            self.end(reason)
-            return
 
         async def end() -> None:
             self.end(reason)
 
-        self._add(end)
+        if self._is_working:
+            self._add(end)
+        else:
+            self.end(reason)
 
     def make_room(self, now: float) -> bool:
         """End the connection if the client has had the time to log in, and has not, and
@@ -172,10 +154,62 @@ class Client(ABC):
         self.end(NO_PLACE)
         return True
 
+    def _offer(self, packet: Packet) -> None:
+        """Send a packet that answers no call, unless the client leaves too much unread,
+        which ends the connection.
+        """
+        if self.is_open and not self.sender.offer(packet, self._worker.max_unsent):
+            self.end(LATE_READER)
+
+    def _change_sender(self, sender: Sender, waiting: list[Packet]) -> None:
+        """Let another sender send all packets, after those that wait."""
+        self.sender = sender
+
+        for packet in waiting:
+            sender.send(packet)
+
     def _begin_connection(self) -> None:
         """Connect the client, or refuse it, in a thread."""
         id = self.connection_id = secrets.token_urlsafe(15)
         self._add(partial(self._connect, id))
+
+    async def _connect(self, id: str) -> None:
+        await self._run(partial(self._admit, id))
+        self._check_user()
+
+    def _admit(self, id: str) -> None:
+        """Connect the client, or refuse it."""
+        post = self._worker.post
+
+        try:
+            accept = partial(post, self._accept, id)
+            self._server.connect(id, request.headers, accept)
+        except Exception as error:
+            failure = "A client can't connect."
+            visible = self._server.records.errors.report(error, failure)
+            post(self._refuse, id, visible, body_of(visible))
+
+    def _accept(self, id: str) -> None:
+        """Let the client have events."""
+        # The client may have disconnected, and asked for another connection.
+        if id == self.connection_id:
+            self._worker.joined[id] = self
+
+    @abstractmethod
+    def _refuse(self, id: str, error: RecordsError, body: Record) -> None:
+        """Inform the client that it is not connected.
+
+        :param body: The body of the error.
+        """
+
+    def _check_user(self) -> None:
+        """End the connection if its user has too many."""
+        connections, settings = self._server.connections, self._server.settings
+        connection = connections.get(self.connection_id)
+        channel = None if connection is None else connection.user_channel
+
+        if channel and len(connections.members(channel)) > settings.max_of_user:
+            self.end(NO_PLACE_OF_USER)
 
     def _end_connection(self) -> None:
         """Disconnect the client if it is connected. It gets no more events."""
@@ -186,14 +220,14 @@ class Client(ABC):
             self._add(partial(self._run, partial(self._server.disconnect, id)))
 
     def _close(self) -> None:
-        """Forget the client, whose slot is free after its last job."""
+        """Forget the client, whose place is free after its last job."""
         self.is_open = False
         self._worker.clients.pop(self.id, None)
         self._end_connection()
         self._note_room()
 
         if not self._is_working:
-            self._slot.free()
+            self._leave_place()
 
     def _add(self, job: Job) -> None:
         """Do a job after those before."""
@@ -212,7 +246,7 @@ class Client(ABC):
         self._is_working = False
 
         if not self.is_open:
-            self._slot.free()
+            self._leave_place()
 
     def _note_room(self) -> None:
         """Let those go on who wait for room among the jobs."""
@@ -227,26 +261,3 @@ class Client(ABC):
                 return function()
 
         return await self._worker.call(run)
-
-    async def _connect(self, id: str) -> None:
-        await self._run(partial(self._admit, id))
-        self._check_user()
-
-    def _admit(self, id: str) -> None:
-        """Connect the client, or refuse it."""
-        accept = partial(self._worker.post, self._accept, id)
-
-        try:
-            self._server.connect(id, request.headers, accept, self._check_login)
-        except Exception as error:
-            failure = "A client can't connect."
-            self._refuse(id, self._server.records.errors.report(error, failure))
-
-    def _check_user(self) -> None:
-        """End the connection if its user has too many."""
-        connections, settings = self._server.connections, self._server.settings
-        connection = connections.get(self.connection_id)
-        channel = None if connection is None else connection.user_channel
-
-        if channel and len(connections.members(channel)) > settings.max_of_user:
-            self.end(NO_PLACE_OF_USER)

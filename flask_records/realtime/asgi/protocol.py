@@ -12,7 +12,7 @@ from ...http.formatter import dumps
 from ..calls import RESERVED
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 NAMESPACE: t.Final = "/"
 """The namespace in which clients call services."""
@@ -48,57 +48,47 @@ MESSAGE: t.Final = "4"
 CONNECT, DISCONNECT, EVENT, ACK, CONNECT_ERROR, BINARY_EVENT = "012345"
 """The types of messages of Socket.IO."""
 
-JOIN, PART, CALL, BINARY_CALL = (
-    f"{MESSAGE}{type}" for type in (CONNECT, DISCONNECT, EVENT, BINARY_EVENT)
-)
-"""The beginnings of packets that connect to Socket.IO, disconnect from it, and call."""
+CALL: t.Final = f"{MESSAGE}{EVENT}"
+"""The beginning of packets that call."""
 
 
 class InvalidPacket(Exception):
     """A packet that ends the connection."""
 
 
-def text_frame(payload: bytes) -> bytes:
-    """Return a whole text message as one frame of a WebSocket."""
-    size = len(payload)
-
-    if size < 126:
-        return struct.pack("!BB", 0x81, size) + payload
-
-    if size < 1 << 16:
-        return struct.pack("!BBH", 0x81, 126, size) + payload
-
-    return struct.pack("!BBQ", 0x81, 127, size) + payload
-
-
-def chunk(payload: bytes) -> bytes:
-    """Return a part of a response of HTTP/1.1 whose length is not known."""
-    return b"%x\r\n%b\r\n" % (len(payload), payload)
-
-
 class Packet:
-    """The text of a packet, and its WebSocket frame.
-
-    :param frame: Makes the frame, or what is in the place of one.
-    """
-
-    __slots__ = ("frame", "text")
-
-    def __init__(self, text: str, frame: Callable[[bytes], bytes] = text_frame) -> None:
-        self.text = text
-        """The packet as text."""
-        self.frame = frame(text.encode())
-        """The packet as a frame, which all connections share."""
-
-
-class Part:
-    """A part of a stream over HTTP."""
+    """The text of a packet, encoded once for all connections."""
 
     def __init__(self, text: str) -> None:
-        self.plain = Packet(text, bytes)
-        """The part as it is."""
-        self.chunk = Packet(text, chunk)
-        """The part as HTTP/1.1 has it."""
+        self.text = text
+        """The packet as text."""
+
+    @cached_property
+    def size(self) -> int:
+        """The number of bytes of the text."""
+        return size(self.text)
+
+    @cached_property
+    def plain(self) -> bytes:
+        """The packet in a response."""
+        return self.text.encode()
+
+    @cached_property
+    def chunk(self) -> bytes:
+        """The packet in a response of HTTP/1.1 whose length is not known."""
+        return b"%x\r\n%b\r\n" % (self.size, self.text.encode())
+
+    @cached_property
+    def frame(self) -> bytes:
+        """The packet as the frame of a WebSocket."""
+        if self.size < 126:
+            head = struct.pack("!BB", 0x81, self.size)
+        elif self.size < 1 << 16:
+            head = struct.pack("!BBH", 0x81, 126, self.size)
+        else:
+            head = struct.pack("!BBQ", 0x81, 127, self.size)
+
+        return head + self.text.encode()
 
 
 OPEN: t.Final = "0"
@@ -109,7 +99,7 @@ PROBE: t.Final = Packet("2probe")
 PROBE_ANSWER: t.Final = Packet("3probe")
 UPGRADE: t.Final = Packet("5")
 NOOP: t.Final = Packet("6")
-LEFT: t.Final = Packet(PART)
+LEFT: t.Final = Packet(f"{MESSAGE}{DISCONNECT}")
 
 
 def opening(welcome: dict[str, t.Any]) -> Packet:
@@ -141,12 +131,12 @@ class ClientEvent:
         return Packet(f"{CALL}[{name},{self._json}]")
 
     @cached_property
-    def part(self) -> Part:
+    def part(self) -> Packet:
         """The event of a stream."""
         event, path = _text(self._name), _text(self._stream_path)
         # The client of version 6 reads one line.
         json = f'{{"event":{event},"data":{self._json},"path":{path}}}'
-        return Part(f"data: {json}\n\n")
+        return Packet(f"data: {json}\n\n")
 
 
 def answered(number: int, arguments: bytes) -> Packet:

@@ -8,31 +8,32 @@ import struct
 import typing as t
 from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
+from operator import attrgetter
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-    from .admission import Receive, Send
     from .protocol import Packet
+    from .requests import Receive, Scope, Send
 
     Message: t.TypeAlias = dict[str, t.Any]
-    Scope: t.TypeAlias = Mapping[str, t.Any]
 
 LINGER: t.Final = 5
 """The seconds that a client has to read the reason for closing."""
 
+READ_TIMEOUT: t.Final = 45
+"""The seconds after which a client of a stream is gone that accepts nothing."""
+
 RESET: t.Final = struct.pack("ii", 1, 0)
 """Lets the end of a connection be a reset."""
 
-
-def text_message(packet: Packet) -> Message:
-    """Return the message of a WebSocket with a packet."""
-    return {"type": "websocket.send", "text": packet.text}
+FRAME, CHUNK, PLAIN = "frame", "chunk", "plain"
+"""The forms of a packet: a WebSocket's, and a response's with chunks or without."""
 
 
 def body_message(packet: Packet) -> Message:
     """Return the message of a part of a response."""
-    return {"type": "http.response.body", "body": packet.frame, "more_body": True}
+    return {"type": "http.response.body", "body": packet.plain, "more_body": True}
 
 
 class Sender(ABC):
@@ -50,7 +51,7 @@ class Sender(ABC):
 
     def send(self, packet: Packet) -> None:
         """Send the answer to a call, of any size."""
-        size = len(packet.frame)
+        size = packet.size
         self._answer_size = max(size, min(self._answer_size, self.unsent))
         self._put(packet)
 
@@ -67,14 +68,14 @@ class Sender(ABC):
 
     @abstractmethod
     def close(self, message: Message) -> None:
-        """Send a last message, and hang up."""
+        """Let :meth:`finish` send a last message, and hang up."""
 
     @abstractmethod
     def hang_up(self) -> None:
         """Close the connection at once."""
 
     async def finish(self) -> None:
-        """Wait until the last message is sent, once the client is served no more."""
+        """Send the last message, once the client is served no more."""
         return
 
     @abstractmethod
@@ -82,145 +83,8 @@ class Sender(ABC):
         """Add a packet to those that are unsent."""
 
 
-class SocketSender(Sender):
-    """Writes frames to the socket of the server. They are encoded once for all clients
-    and never compressed.
-    """
-
-    def __init__(self, transport: asyncio.Transport, send: Send) -> None:
-        self._transport = transport
-        self._send = send
-        self._closing: asyncio.Task[None] | None = None
-
-    @property
-    def unsent(self) -> int:  # type: ignore[override]  # the transport counts it
-        """The number of bytes that the client has not accepted."""
-        return self._transport.get_write_buffer_size()
-
-    def offer(self, packet: Packet, limit: int) -> bool:
-        """Send a packet unless too much is unread, and return whether it was sent."""
-        # These lines run for each event and client.
-        transport = self._transport
-
-        if transport.get_write_buffer_size() > limit + self._answer_size:
-            return False
-
-        if not transport.is_closing():
-            transport.write(packet.frame)
-
-        return True
-
-    def close(self, message: Message) -> None:
-        """Send a last message, and hang up."""
-        # Some servers wait for the client's answer, with a time limit of the task.
-        loop = asyncio.get_running_loop()
-        self._closing = loop.create_task(self._tell(message))
-        loop.call_later(LINGER, self.hang_up)
-
-    def hang_up(self) -> None:
-        """Close the connection at once."""
-        self._transport.abort()
-
-    def _put(self, packet: Packet) -> None:
-        if not self._transport.is_closing():
-            self._transport.write(packet.frame)
-
-    async def _tell(self, message: Message) -> None:
-        # The client may have gone, and uvloop raises if the server writes then.
-        if not self._transport.is_closing():
-            with suppress(OSError):
-                await self._send(message)
-
-
-class ResponseSender(SocketSender):
-    """Writes the parts of a response to the socket of the server.
-
-    :param end: Ends the task that serves the client.
-    :param is_chunked: ``False`` if the response ends with its connection.
-    """
-
-    def __init__(
-        self,
-        transport: asyncio.Transport,
-        send: Send,
-        end: Callable[[], object],
-        is_chunked: bool,
-    ) -> None:
-        super().__init__(transport, send)
-        self._end = end
-        self._is_chunked = is_chunked
-        self._last: Message | None = None
-
-    def close(self, message: Message) -> None:
-        """Send a last message. The connection stays for other requests."""
-        self._last = message
-        self._end()
-
-    def hang_up(self) -> None:
-        """Break the connection, so that the response is not taken for a whole one."""
-        if not self._is_chunked and not self._transport.is_closing():
-            own = self._transport.get_extra_info("socket")
-            own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-
-        super().hang_up()
-
-    async def finish(self) -> None:
-        """Send the last message."""
-        if self._last is not None:
-            await self._tell(self._last)
-
-
-class ServerSender(Sender):
-    """Sends packets by a server that shows no socket, in a task.
-
-    :param end: Ends the task that serves the client.
-    :param form: Makes the message of a packet.
-    """
-
-    def __init__(
-        self,
-        send: Send,
-        end: Callable[[], object],
-        form: Callable[[Packet], Message] = text_message,
-    ) -> None:
-        self._send = send
-        self._end = end
-        self._form = form
-        self._packets: asyncio.Queue[Packet | Message] = asyncio.Queue()
-        self._task = asyncio.get_running_loop().create_task(self._send_all())
-
-    def close(self, message: Message) -> None:
-        """Send a last message, and hang up."""
-        self._packets.put_nowait(message)
-        asyncio.get_running_loop().call_later(LINGER, self.hang_up)
-
-    def hang_up(self) -> None:
-        """Close the connection at once."""
-        self._task.cancel()
-        self._end()
-
-    async def finish(self) -> None:
-        """Wait until the last message is sent."""
-        await asyncio.wait([self._task])
-
-    def _put(self, packet: Packet) -> None:
-        self.unsent += len(packet.frame)
-        self._packets.put_nowait(packet)
-
-    async def _send_all(self) -> None:
-        # The client may have gone.
-        with suppress(OSError):
-            while not isinstance(packet := await self._packets.get(), dict):
-                await self._send(self._form(packet))
-                self.unsent -= len(packet.frame)
-
-            # granian sends it once nothing is received any more.
-            asyncio.get_running_loop().call_soon(self._end)
-            await self._send(packet)
-
-
 class PollQueue(Sender):
-    """Keeps packets until the client polls."""
+    """Keeps packets until the client polls, or has another sender."""
 
     def __init__(self) -> None:
         self.packets: list[Packet] = []
@@ -270,12 +134,140 @@ class PollQueue(Sender):
 
     def _put(self, packet: Packet) -> None:
         self.packets.append(packet)
-        self.unsent += len(packet.frame)
+        self.unsent += packet.size
         self._tell()
 
     def _tell(self) -> None:
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
+
+
+class OpenSender(Sender):
+    """Sends packets as long as a task of the server serves the client.
+
+    :param end: Ends the task.
+    """
+
+    def __init__(self, send: Send, end: Callable[[], object]) -> None:
+        self._send = send
+        self._end = end
+        self._last: Message | None = None
+
+    def close(self, message: Message) -> None:
+        """Let :meth:`finish` send a last message, and hang up."""
+        self._last = message
+        self._end()
+
+    async def finish(self) -> None:
+        """Send the last message, once the client is served no more."""
+        if self._last is None:
+            return
+
+        try:
+            async with asyncio.timeout(LINGER):
+                await self._flush()
+                await self._send(self._last)
+        except TimeoutError:
+            self.hang_up()
+        except OSError:
+            # The client has gone.
+            return
+
+    async def _flush(self) -> None:
+        """Wait until the packets are sent."""
+        return
+
+
+class SocketSender(OpenSender):
+    """Writes packets to the socket of the server. They are encoded once for all clients
+    and never compressed.
+
+    :param form: The form of the packets.
+    """
+
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        send: Send,
+        end: Callable[[], object],
+        form: str = FRAME,
+    ) -> None:
+        super().__init__(send, end)
+        self._transport = transport
+        self._is_plain = form == PLAIN
+        self._bytes_of: Callable[[Packet], bytes] = attrgetter(form)
+
+    @property
+    def unsent(self) -> int:  # type: ignore[override]  # the transport counts it
+        """The number of bytes that the client has not accepted."""
+        return self._transport.get_write_buffer_size()
+
+    def offer(self, packet: Packet, limit: int) -> bool:
+        """Send a packet unless too much is unread, and return whether it was sent."""
+        # These lines run for each event and client.
+        transport = self._transport
+
+        if transport.get_write_buffer_size() > limit + self._answer_size:
+            return False
+
+        if not transport.is_closing():
+            transport.write(self._bytes_of(packet))
+
+        return True
+
+    def hang_up(self) -> None:
+        """Close the connection at once. No response seems to be a whole one."""
+        if self._is_plain and not self._transport.is_closing():
+            own = self._transport.get_extra_info("socket")
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+
+        self._transport.abort()
+
+    async def finish(self) -> None:
+        """Send the last message, once the client is served no more."""
+        # uvloop raises if the server writes then.
+        if not self._transport.is_closing():
+            await super().finish()
+
+    def _put(self, packet: Packet) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(self._bytes_of(packet))
+
+
+class ServerSender(OpenSender):
+    """Sends packets by a server that shows no socket, in a task.
+
+    :param is_response: Send parts of a response, not messages of a WebSocket.
+    """
+
+    def __init__(
+        self, send: Send, end: Callable[[], object], *, is_response: bool = False
+    ) -> None:
+        super().__init__(send, end)
+        self._is_response = is_response
+        self._packets: asyncio.Queue[Packet | None] = asyncio.Queue()
+        self._task = asyncio.get_running_loop().create_task(self._send_all())
+
+    def hang_up(self) -> None:
+        """Close the connection at once."""
+        self._task.cancel()
+        self._end()
+
+    def _put(self, packet: Packet) -> None:
+        self.unsent += packet.size
+        self._packets.put_nowait(packet)
+
+    async def _flush(self) -> None:
+        self._packets.put_nowait(None)
+        await asyncio.wait([self._task])
+
+    async def _send_all(self) -> None:
+        # The client may have gone.
+        with suppress(OSError):
+            while (packet := await self._packets.get()) is not None:
+                message = {"type": "websocket.send", "text": packet.text}
+                await self._send(body_message(packet) if self._is_response else message)
+                self.unsent -= packet.size
 
 
 @contextmanager
@@ -304,7 +296,7 @@ def until_ended() -> Iterator[Callable[[], None]]:
         is_over = True
 
 
-def sender_for(scope: Scope, send: Send, end: Callable[[], object]) -> Sender:
+def socket_sender(scope: Scope, send: Send, end: Callable[[], object]) -> OpenSender:
     """Return the sender of a WebSocket that is open.
 
     A server that passes a method of its protocol shows the socket. This saves half of
@@ -313,30 +305,38 @@ def sender_for(scope: Scope, send: Send, end: Callable[[], object]) -> Sender:
 
     :param end: Ends the task that serves the client.
     """
-    transport = _transport_of(scope, getattr(send, "__self__", None))
-    return (
-        ServerSender(send, end) if transport is None else SocketSender(transport, send)
-    )
+    transport = transport_of(scope, getattr(send, "__self__", None))
+
+    if transport is None:
+        return ServerSender(send, end)
+
+    return SocketSender(transport, send, end)
 
 
-def socket_of(scope: Scope, receive: Receive) -> tuple[asyncio.Transport | None, bool]:
-    """Return the transport of a response that has begun, if the server shows it, and
-    whether its parts are chunks.
+def response_sender(
+    scope: Scope, receive: Receive, send: Send, end: Callable[[], object]
+) -> OpenSender:
+    """Return the sender of a response that has begun.
+
+    :param end: Ends the task that serves the client.
     """
     # gunicorn passes a method of a reader, which has the protocol.
     owner = getattr(receive, "__self__", None)
-    protocol = getattr(owner, "protocol", owner)
+    transport = transport_of(scope, getattr(owner, "protocol", owner))
 
-    # The protocol of uWSGI has parts without a frame.
-    if getattr(protocol, "_uses_uwsgi", False):
-        return None, False
+    if transport is None:
+        return ServerSender(send, end, is_response=True)
+
+    if not transport.is_closing():
+        _limit_silence(transport)
 
     # uvicorn with httptools sends chunks to clients of HTTP/1.0, too.
     is_chunked = getattr(owner, "chunked_encoding", scope.get("http_version") == "1.1")
-    return _transport_of(scope, protocol), bool(is_chunked)
+    return SocketSender(transport, send, end, CHUNK if is_chunked else PLAIN)
 
 
-def _transport_of(scope: Scope, owner: t.Any) -> asyncio.Transport | None:
+def transport_of(scope: Scope, owner: t.Any) -> asyncio.Transport | None:
+    """Return the transport of a server's protocol, if it has one to write to."""
     transport = getattr(owner, "transport", None)
     names = ("abort", "get_write_buffer_size", "is_closing", "write")
 
@@ -347,3 +347,13 @@ def _transport_of(scope: Scope, owner: t.Any) -> asyncio.Transport | None:
         return t.cast("asyncio.Transport", transport)
 
     return None
+
+
+def _limit_silence(transport: asyncio.Transport) -> None:
+    """Let the system end a connection whose client accepts nothing for a time."""
+    option = getattr(socket, "TCP_USER_TIMEOUT", None)
+    own = transport.get_extra_info("socket")
+
+    # Sockets of files have no such option, nor have some systems.
+    if option is not None and own is not None and own.family != socket.AF_UNIX:
+        own.setsockopt(socket.IPPROTO_TCP, option, READ_TIMEOUT * 1000)

@@ -1,15 +1,14 @@
-"""A session of Socket.IO: a table of states, and what each does with what comes."""
+"""A session: one client of Socket.IO, which polls or has a WebSocket."""
 
 from __future__ import annotations
 
 import asyncio
-import enum
+import math
 import time
 import typing as t
 from functools import partial
 
 from ...errors import Unavailable
-from ...http.error_handler import body_of
 from ..calls import answer_json
 from ..connections import Reason
 from . import protocol as packets
@@ -17,19 +16,16 @@ from .client import Client, FAREWELL
 from .protocol import ClientMessage, InvalidPacket, NAMESPACE, Packet, size
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from _typeshed.wsgi import WSGIEnvironment
 
     from ...errors import RecordsError
     from ...typing import Record
     from ..connections import Connection
-    from .admission import Slot
     from .protocol import ClientEvent, Modern
-    from .senders import Sender
+    from .senders import PollQueue, Sender
     from .worker import Worker
-
-    Reaction: t.TypeAlias = Callable[["Session", t.Any], None]
 
 JOIN_TIMEOUT: t.Final = 5
 """The seconds that a client has to connect to Socket.IO, and to begin an upgrade."""
@@ -56,27 +52,12 @@ JOINED_TWICE: t.Final = Reason(1008, "Connect to Socket.IO once.")
 
 UNCHECKED: t.Final = Reason(1013, "The login can't be checked now. Connect again.")
 
-BINARY, DUE, LIFE = "binary", "due", "life"
-"""The occasions besides packets: a binary message, the deadline, and a sign of life."""
-
-
-class State(enum.Enum):
-    """A state of a session. What happens in each is in :data:`STATES`."""
-
-    OPENED = "The client may connect to Socket.IO, and has a time for it."
-    JOINED = "The client is connected. The next ping has its time."
-    AWAITED = "The client is connected, and has to send something in time."
-    LEAVING = "The application has disconnected the client, which may hang up."
-    LEFT = "The client has hung up. Its calls that wait are made."
-    ENDED = "The server has hung up. The calls that wait are dropped."
-
 
 class Session(Client):
-    """A client of Socket.IO that polls or has a WebSocket.
+    """A client of Socket.IO. It asks for a connection in time, which it has until it or
+    the server ends it.
 
     :param protocol: The protocol that the client speaks.
-    :param environ: The first request, without a body.
-    :param slot: The slot in the admission, which is free after the end.
     """
 
     def __init__(
@@ -84,18 +65,16 @@ class Session(Client):
         worker: Worker,
         protocol: type[Modern],
         environ: WSGIEnvironment,
-        slot: Slot,
+        leave_place: Callable[[], None],
         sender: Sender,
     ) -> None:
-        super().__init__(worker, environ, slot)
-        self.sender: Sender = sender
-        """The way of packets to the client."""
+        super().__init__(worker, environ, leave_place, sender)
         self.protocol = protocol
         """The protocol that the client speaks."""
-        self.state = State.OPENED
-        """The state of the session."""
         self.deadline = self._began + JOIN_TIMEOUT
-        """The time at which something is due."""
+        """The time at which the client, or the next ping, is due."""
+        self._is_awaited = False
+        self._is_dropped = False
 
     @property
     def is_busy(self) -> bool:
@@ -105,12 +84,19 @@ class Session(Client):
         is_read = self._room is None or self._room.is_set()
         return not is_read and self.sender.unsent <= self._worker.max_unsent
 
-    def begin(self, welcome: Record) -> None:
+    def begin(self, upgrades: list[str]) -> None:
         """Send the first packet.
 
-        :param welcome: Its data.
+        :param upgrades: The transports that the client may change to.
         """
-        self._offer(packets.opening({"sid": self.id, **welcome}))
+        welcome = {
+            "sid": self.id,
+            "upgrades": upgrades,
+            "pingTimeout": int(self._worker.ping_timeout * 1000),
+            "pingInterval": int(self._worker.ping_interval * 1000),
+            "maxPayload": self._server.settings.max_payload,
+        }
+        self._offer(packets.opening(welcome))
 
         if self.protocol.is_joined_at_once:
             self._join()
@@ -126,12 +112,15 @@ class Session(Client):
         if type not in self.protocol.accepted:
             raise InvalidPacket("A client must not send packets of this type.")
 
-        self._meet(LIFE)
+        if self._is_awaited:
+            self._expect_life()
 
-        if type == packets.MESSAGE:
+        if type == packets.CLOSE.text:
+            self.leave()
+        elif type == packets.PING.text:
+            self._offer(Packet(f"{packets.PONG.text}{data}"))
+        elif type == packets.MESSAGE:
             self._receive_message(ClientMessage.parse(data))
-        else:
-            self._meet(type, data)
 
     async def receive_text(self, text: str | None) -> None:
         """Handle a message of a WebSocket, and wait until there is room for the next.
@@ -142,7 +131,9 @@ class Session(Client):
         limit = self._server.settings.max_payload
 
         if text is None:
-            self._meet(BINARY)
+            # A call may have attachments, which nothing reads.
+            if self.connection_id is None and not self._is_dropped:
+                self.end(NOT_TEXT)
         elif size(text) > limit:
             self.end(Reason(1009, f"Messages must not exceed {limit} bytes."))
         else:
@@ -162,13 +153,28 @@ class Session(Client):
 
         :param now: The time.
         """
-        if now >= self.deadline:
-            self._meet(DUE, now)
+        if now < self.deadline:
+            return
 
-    def attach(self, sender: Sender, slot: Slot) -> None:
+        if self.connection_id is None:
+            self.end(NOT_JOINED)
+        elif self._is_awaited and not self.is_busy:
+            self.end()
+        else:
+            # The pong may be behind the calls that are being answered.
+            if not self._is_awaited:
+                self._offer(packets.PING)
+
+            self._is_awaited = True
+            self.deadline = now + self._worker.ping_timeout
+
+    def upgrade(
+        self, queue: PollQueue, sender: Sender, leave_place: Callable[[], None]
+    ) -> None:
         """Let a WebSocket replace polling."""
-        self._slot.free()
-        self.sender, self._slot = sender, slot
+        self._leave_place()
+        self._leave_place = leave_place
+        self._change_sender(sender, queue.take())
 
     def disconnect(self, event: ClientEvent) -> None:
         """Disconnect the client from Socket.IO, and let it hang up.
@@ -179,7 +185,7 @@ class Session(Client):
         self._offer(packets.LEFT)
 
         if self.is_open:
-            self.state = State.LEAVING
+            self._is_dropped, self._is_awaited, self.deadline = True, False, math.inf
             self._end_connection()
             asyncio.get_running_loop().call_later(FAREWELL, self.end)
 
@@ -189,17 +195,14 @@ class Session(Client):
 
         :param reason: The reason that the client gets, if any.
         """
-        if self.is_open:
-            self.state = State.ENDED
-            super().end(reason)
+        self._is_dropped = self._is_dropped or self.is_open
+        super().end(reason)
 
-    def leave(self, data: object = None) -> None:
+    def leave(self) -> None:
         """End the session of a client that has left. The calls that wait are made.
         Nothing happens if the session has ended.
         """
-        if self.is_open:
-            self.state = State.LEFT
-            super().end()
+        super().end()
 
     async def wait_for_room(self, *, is_large: bool = False) -> None:
         """Wait while the client has too many calls under way.
@@ -214,74 +217,55 @@ class Session(Client):
             self._room.clear()
             await self._room.wait()
 
-    def _meet(self, occasion: str, value: t.Any = None) -> None:
-        """Do what the state has for an occasion, or else nothing."""
-        if reaction := STATES[self.state].get(occasion):
-            reaction(self, value)
-
     def _receive_message(self, message: ClientMessage) -> None:
-        if message.namespace == NAMESPACE:
-            self._meet(f"{packets.MESSAGE}{message.type}", message)
+        is_joined = self.connection_id is not None
+
+        if self._is_dropped:
+            return
+
+        if message.namespace != NAMESPACE:
+            if message.type == packets.CONNECT:
+                self._offer(self.protocol.refused(message.namespace[:MAX_NAMESPACE]))
+        elif message.type == packets.CONNECT and is_joined:
+            self.end(JOINED_TWICE)
         elif message.type == packets.CONNECT:
-            self._offer(self.protocol.refused(message.namespace[:MAX_NAMESPACE]))
+            self._join()
+        elif message.type == packets.DISCONNECT and is_joined:
+            self._part()
+        elif (
+            message.type in (packets.EVENT, packets.BINARY_EVENT)
+            and is_joined
+            and message.data[0] in self._server.methods
+        ):
+            self._add(partial(self._answer, t.cast(str, self.connection_id), message))
 
-    # The reactions of the table.
-
-    def _join(self, message: ClientMessage | None = None) -> None:
+    def _join(self) -> None:
         self._expect_life()
         self._begin_connection()
 
-    def _part(self, message: ClientMessage | None = None) -> None:
-        self.state = State.OPENED
+    def _part(self) -> None:
+        self._is_awaited = False
         self.deadline = time.monotonic() + JOIN_TIMEOUT
         self._end_connection()
 
-    def _call(self, message: ClientMessage) -> None:
-        if message.data[0] in self._server.methods:
-            id = t.cast(str, self.connection_id)
-            self._add(partial(self._answer, id, message))
-
-    def _pong(self, data: str) -> None:
-        self._offer(Packet(f"{packets.PONG.text}{data}"))
-
-    def _expect_life(self, data: object = None) -> None:
-        """Give the client the time until its next sign of life."""
-        self.state, seconds = State.JOINED, self._worker.ping_interval
-
-        if not self.protocol.is_pinged:
-            self.state = State.AWAITED
-            seconds += self._worker.ping_timeout
-
-        self.deadline = time.monotonic() + seconds
-
-    def _ping(self, now: float) -> None:
-        self.state = State.AWAITED
-        self.deadline = now + self._worker.ping_timeout
-        self._offer(packets.PING)
-
-    def _give_up(self, now: float) -> None:
-        if self.is_busy:
-            # The pong may be behind the calls that are being answered.
-            self.deadline = now + self._worker.ping_timeout
-        else:
-            self.end()
+    def _expect_life(self) -> None:
+        """Give the client the time until its next sign of life, or until a ping."""
+        self._is_awaited = not self.protocol.is_pinged
+        seconds = self._worker.ping_timeout if self._is_awaited else 0
+        self.deadline = time.monotonic() + self._worker.ping_interval + seconds
 
     # The answers.
 
     def _accept(self, id: str) -> None:
-        # The client may have disconnected, and asked for another connection.
+        super()._accept(id)
+
         if id == self.connection_id:
             self._offer(self.protocol.joined(id))
-            self._worker.joined[id] = self
 
-    def _refuse(self, id: str, error: RecordsError) -> None:
+    def _refuse(self, id: str, error: RecordsError, body: Record) -> None:
         if isinstance(error, Unavailable):
-            self._worker.post(self.end, UNCHECKED)
-        else:
-            self._worker.post(self._tell_refusal, id, body_of(error))
-
-    def _tell_refusal(self, id: str, body: Record) -> None:
-        if id == self.connection_id:
+            self.end(UNCHECKED)
+        elif id == self.connection_id:
             self._offer(self.protocol.refused(NAMESPACE, body))
 
             if self.is_open:
@@ -313,9 +297,7 @@ class Session(Client):
         self, connection: Connection, message: ClientMessage
     ) -> Packet | None:
         """Return the answer to a call, if there is one."""
-        is_dropped = self.state in (State.LEAVING, State.ENDED)
-
-        if is_dropped or not self._server.connections.get(connection.id):
+        if self._is_dropped or not self._server.connections.get(connection.id):
             return None
 
         name, *arguments = message.data
@@ -326,38 +308,3 @@ class Session(Client):
         )
         number = message.number
         return None if number is None else packets.answered(number, text)
-
-
-OPEN: t.Final[Mapping[str, Reaction]] = {
-    packets.CLOSE.text: Session.leave,
-    packets.PING.text: Session._pong,
-}
-
-CONNECTED: t.Final[Mapping[str, Reaction]] = {
-    **OPEN,
-    packets.JOIN: lambda session, message: session.end(JOINED_TWICE),
-    packets.PART: Session._part,
-    packets.CALL: Session._call,
-    packets.BINARY_CALL: Session._call,
-}
-
-STATES: t.Final[Mapping[State, Mapping[str, Reaction]]] = {
-    State.OPENED: {
-        **OPEN,
-        packets.JOIN: Session._join,
-        BINARY: lambda session, data: session.end(NOT_TEXT),
-        DUE: lambda session, now: session.end(NOT_JOINED),
-    },
-    State.JOINED: {**CONNECTED, DUE: Session._ping},
-    State.AWAITED: {
-        **CONNECTED,
-        LIFE: Session._expect_life,
-        DUE: Session._give_up,
-    },
-    State.LEAVING: OPEN,
-    State.LEFT: {},
-    State.ENDED: {},
-}
-"""The functions of a session by its state, and by the packet that comes or the time
-that is due. Nothing else does anything.
-"""

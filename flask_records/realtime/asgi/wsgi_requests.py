@@ -13,25 +13,22 @@ from functools import partial
 from tempfile import SpooledTemporaryFile
 from wsgiref.util import is_hop_by_hop
 
+from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.wsgi import LimitedStream
 
+from ...errors import RecordsError, Unavailable
 from ...http.blueprint import max_body_size
 from ...http.pieces import STREAMS
 from ...query.bounds import bounds_of
-from .admission import Refusal, respond
-from .environ import environ_of
+from .requests import environ_of, parts_of, refuse, retried_after
 
 if t.TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-    from types import TracebackType
+    from collections.abc import Callable
 
     from _typeshed.wsgi import InputStream, WSGIApplication, WSGIEnvironment
 
-    from .admission import Receive, Send
+    from .requests import Receive, Scope, Send
     from .worker import Worker
-
-    Headers: t.TypeAlias = "list[tuple[str, str]]"
-    ErrorInfo: t.TypeAlias = "tuple[type, BaseException, TracebackType | None]"
 
 MAX_WAITING: t.Final = 1000
 """The number of requests that may wait for a thread."""
@@ -45,121 +42,85 @@ MAX_UNLIMITED: t.Final = 100 * 1024 * 1024
 MAX_UNCHECKED: t.Final = 1024 * 1024
 """The bytes of a body that are received before its caller is checked."""
 
-BODY_TIMEOUT: t.Final = 15
-"""The seconds in which the client sends the next :data:`STEP` of a body."""
-
-STEP: t.Final = 10_000
-"""The bytes of a body that a client sends in each second, but for the first seconds."""
-
 MAX_UNSENT: t.Final = 1024 * 1024
 """The bytes of a response after which its thread waits until they are sent."""
 
 SEND_TIMEOUT: t.Final = 30
 """The seconds in which the client accepts a part of a response."""
 
-BUSY: t.Final = Refusal(
-    503, "Too many requests are waiting. Try again.", ((b"retry-after", b"1"),)
-)
-FULL: t.Final = Refusal(
-    503, "Too many uploads are in progress. Try again.", ((b"retry-after", b"5"),)
-)
-CUT_OFF: t.Final = Refusal(
-    400,
-    "The body could not be read. Send the request again.",
-    ((b"connection", b"close"),),
-)
-TOO_LARGE: t.Final = Refusal(413, "The body is too large.")
-TOO_SLOW: t.Final = Refusal(
-    408, "The body did not arrive in time.", ((b"connection", b"close"),)
-)
-
 
 class ClientGone(ConnectionError):
     """The client has left, or reads nothing, before the end of the response."""
 
 
-async def read_body(
-    receive: Receive,
-    file: t.IO[bytes],
-    check: Callable[[int], Awaitable[Refusal | None]],
-) -> Refusal | None:
-    """Write the body of a request to a file. Return a refusal if it is cut off, late or
-    refused.
-
-    :param check: Returns the refusal of a body of so many bytes, if it is one.
-    """
-    now = asyncio.get_running_loop().time
-    began, size, step, has_more = now(), 0, 0, True
-
-    try:
-        async with asyncio.timeout(BODY_TIMEOUT) as timeout:
-            while has_more:
-                message = await receive()
-
-                if message["type"] == "http.disconnect":
-                    return CUT_OFF
-
-                data = message.get("body", b"")
-                has_more = message.get("more_body", False)
-                size += len(data)
-
-                if refusal := await check(size):
-                    return refusal
-
-                file.write(data)
-
-                # What came before gives no credit.
-                if size // STEP > step:
-                    step = size // STEP
-                    slowest = began + 2 * BODY_TIMEOUT + step
-                    timeout.reschedule(min(slowest, now() + BODY_TIMEOUT))
-    except TimeoutError:
-        return TOO_SLOW
-
-    return None
-
-
 class Upload:
-    """The size of one body, bounded by what its caller may send.
+    """The body of one request, in a file as long as the request is answered."""
 
-    :param length: The size in bytes that the request announces, 0 if it does not.
-    """
-
-    def __init__(
-        self, requests: Requests, scope: Mapping[str, t.Any], length: int
-    ) -> None:
-        self.size = 0
-        """The number of bytes that count for the bound of all bodies."""
-        self._requests = requests
+    def __init__(self, worker: Worker, scope: Scope) -> None:
+        self._worker = worker
+        self._app = worker.server.app
         self._scope = scope
-        self._length = length
+        length = dict(scope["headers"]).get(b"content-length", b"")
+        self._announced = int(length) if length.isdigit() else 0
+        self._file = SpooledTemporaryFile(MAX_IN_MEMORY)
         self._limit: int | None = None
+        self._counted = 0
 
-    async def check(self, size: int) -> Refusal | None:
-        """Return the refusal of a body of so many bytes, if it is one."""
-        requests, total = self._requests, max(size, self._length)
-
-        if total <= MAX_UNCHECKED:
-            return TOO_LARGE if total > requests.max_size else None
-
-        if self._limit is None:
-            self._limit = await requests.max_size_of(self._scope)
-
-        if total > self._limit:
-            return TOO_LARGE
-
-        requests.worker.uploaded += size - self.size
-        self.size = size
-        is_full = (
-            requests.worker.uploaded > bounds_of(requests.worker.server.app).uploads
-        )
-        return FULL if is_full else None
-
-    def __enter__(self) -> None:
-        """Count the body from here on."""
+    def __enter__(self) -> Upload:
+        return self
 
     def __exit__(self, *error: t.Any) -> None:
-        self._requests.worker.uploaded -= self.size
+        self._file.close()
+        self._worker.uploaded -= self._counted
+
+    async def read(self, receive: Receive) -> InputStream:
+        """Return the body, once it has arrived.
+
+        :raises RecordsError: The body is cut off, late, or one too many.
+        """
+        size = 0
+
+        try:
+            await self._check(size)
+
+            async for part in parts_of(receive):
+                size += len(part)
+                await self._check(size)
+                self._file.write(part)
+        except RequestEntityTooLarge:
+            # The application refuses it in its own form, once it is read.
+            return LimitedStream(io.BytesIO(), 0, is_max=True)
+
+        self._file.seek(0)
+        return t.cast("InputStream", self._file)
+
+    async def _check(self, size: int) -> None:
+        """Refuse a body of so many bytes if it has too many."""
+        total = max(size, self._announced)
+
+        if total > MAX_UNCHECKED and self._limit is None:
+            environ = environ_of(self._scope, io.BytesIO())
+            check = partial(max_body_size, self._app, environ, default=self._max_size)
+            # An error of the application is logged, and refuses the body.
+            self._limit = await self._worker.call(check) or 0
+
+        if total > (self._max_size if self._limit is None else self._limit):
+            raise RequestEntityTooLarge
+
+        if total > MAX_UNCHECKED:
+            self._worker.uploaded += size - self._counted
+            self._counted = size
+
+            if self._worker.uploaded > bounds_of(self._app).uploads:
+                words = "Too many uploads are in progress. Try again."
+                raise retried_after(5, Unavailable(words))
+
+    @property
+    def _max_size(self) -> int:
+        """The maximum size of a body for any view."""
+        limit: int | None = self._app.config["MAX_CONTENT_LENGTH"]
+        forms = self._worker.server.records.max_form_size
+        return MAX_UNLIMITED if limit is None else max(limit, forms)
 
 
 class Requests:
@@ -170,108 +131,59 @@ class Requests:
     """
 
     def __init__(self, worker: Worker, threads: int) -> None:
-        self.number = 0
-        """The number of requests that run or wait for a thread."""
-        self.worker = worker
-        """Counts the requests, and the bytes of large bodies."""
+        self._worker = worker
+        self._number = 0
         self._limit = threads + MAX_WAITING
         self._pool = futures.ThreadPoolExecutor(threads, "records-request")
         # Results that come piece by piece leave threads for others.
         self._streams = threading.BoundedSemaphore(max(1, threads // 2))
 
-    async def __call__(
-        self, scope: Mapping[str, t.Any], receive: Receive, send: Send
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request.
 
         :raises Exception: The application has raised it.
         """
-        length = dict(scope["headers"]).get(b"content-length", b"")
-        upload = Upload(self, scope, int(length) if length.isdigit() else 0)
+        with Upload(self._worker, scope) as upload:
+            try:
+                body = await upload.read(receive)
 
-        with SpooledTemporaryFile(MAX_IN_MEMORY) as file, upload:
-            body = await self._read(upload, receive, file)
-
-            if not isinstance(body, Refusal) and self.number >= self._limit:
-                body = BUSY
-
-            if isinstance(body, Refusal):
-                await respond(send, body)
+                if self._number >= self._limit:
+                    raise Unavailable("Too many requests are waiting. Try again.")
+            except RecordsError as error:
+                await refuse(scope, send, error)
                 return
 
-            self.number += 1
-            self.worker.running += 1
+            environ = environ_of(scope, body) | {STREAMS: self._streams}
+            self._number += 1
+            self._worker.running += 1
 
             try:
-                await self._answer(environ_of(scope, body), receive, send)
+                await self._answer(environ, receive, send)
             finally:
-                self.number -= 1
-                self.worker.finish()
+                self._number -= 1
+                self._worker.finish()
 
     def shutdown(self) -> None:
         """Answer no more requests."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    async def max_size_of(self, scope: Mapping[str, t.Any]) -> int:
-        """Return the maximum size of the body of a request, 0 if its caller may not
-        call.
-        """
-        environ = environ_of(scope, io.BytesIO())
-        app = self.worker.server.app
-        check = partial(max_body_size, app, environ, default=self.max_size)
-        # An error of the application is logged, and refuses the body.
-        return await self.worker.call(check) or 0
-
-    @property
-    def max_size(self) -> int:
-        """The maximum size of a body for any view."""
-        limit: int | None = self.worker.server.app.config["MAX_CONTENT_LENGTH"]
-
-        if limit is None:
-            return MAX_UNLIMITED
-
-        return max(limit, self.worker.server.records.max_form_size)
-
-    async def _read(
-        self, upload: Upload, receive: Receive, file: t.IO[bytes]
-    ) -> InputStream | Refusal:
-        """Return the body of a request.
-
-        :param file: An empty file that takes the body.
-        """
-        refusal = await upload.check(0)
-        refusal = refusal or await read_body(receive, file, upload.check)
-
-        if refusal is TOO_LARGE:
-            # The application refuses it in its own form, once it is read.
-            return LimitedStream(io.BytesIO(), 0, is_max=True)
-
-        file.seek(0)
-        return refusal or t.cast("InputStream", file)
-
     async def _answer(
         self, environ: WSGIEnvironment, receive: Receive, send: Send
     ) -> None:
-        loop = asyncio.get_running_loop()
+        loop, app = asyncio.get_running_loop(), self._worker.server.app
         exchange = Exchange(loop, receive, send)
-        environ[STREAMS] = self._streams
         # Middleware around the application may have set variables.
         run = contextvars.copy_context().run
 
         try:
-            await loop.run_in_executor(
-                self._pool, run, exchange.answer, self.worker.server.app, environ
-            )
+            await loop.run_in_executor(self._pool, run, exchange.answer, app, environ)
             await exchange.finish()
         finally:
             exchange.leave()
 
 
 class Exchange:
-    """One response: a thread makes it, and the event loop sends it.
-
-    :param loop: The event loop.
-    """
+    """One response: a thread makes it, and the event loop sends it."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, receive: Receive, send: Send
@@ -283,7 +195,7 @@ class Exchange:
         self._length: int | None = None
         self._parts: list[bytes] = []
         self._unsent = self._written = 0
-        self._is_bodiless = self._is_started = self._is_gone = False
+        self._is_gone = False
         self._watcher: asyncio.Task[None] | None = None
 
     # These methods run in the thread.
@@ -293,14 +205,12 @@ class Exchange:
 
         :raises Exception: The application has raised it.
         """
-        self._is_bodiless = environ["REQUEST_METHOD"] == "HEAD"
-
         try:
-            iterable = app(environ, t.cast(t.Any, self.start_response))
+            iterable = app(environ, t.cast(t.Any, self._take_start))
 
             try:
                 for data in iterable:
-                    self.write(data)
+                    self._write(data)
             finally:
                 if hasattr(iterable, "close"):
                     iterable.close()
@@ -310,22 +220,13 @@ class Exchange:
             # These exceptions would end the event loop.
             raise RuntimeError(f"The application has raised {error!r}.") from error
 
-        if self._start is None:
-            raise AssertionError("start_response() was not called.")
-
-    def start_response(
-        self, status: str, headers: Headers, exc_info: ErrorInfo | None = None
+    def _take_start(
+        self, status: str, headers: list[tuple[str, str]], exc_info: t.Any = None
     ) -> Callable[[bytes], None]:
         """Take the status and the headers of the response, as WSGI has it."""
         if exc_info is not None and self._written:
             raise exc_info[1].with_traceback(exc_info[2])
 
-        if exc_info is None and self._start is not None:
-            raise AssertionError("start_response() was called before.")
-
-        code = int(status[:3])
-        self._is_bodiless = self._is_bodiless or code < 200 or code in (204, 304)
-        self._length = None
         pairs = []
 
         for name, value in headers:
@@ -338,21 +239,17 @@ class Exchange:
             if lower == "connection" or not is_hop_by_hop(lower):
                 pairs.append((lower.encode("latin-1"), value.encode("latin-1")))
 
-        message = {"type": "http.response.start", "status": code, "headers": pairs}
-        self._start = message
-        return self.write
+        start = {"type": "http.response.start", "status": int(status[:3])}
+        self._start = start | {"headers": pairs}
+        return self._write
 
-    def write(self, data: bytes) -> None:
+    def _write(self, data: bytes) -> None:
         """Take a part of the response. Parts of a stream are sent at once, others
         together.
 
         :raises ClientGone: The client has left, or is too slow.
         """
-        if self._length is not None:
-            # More would be the beginning of the next response.
-            data = data[: self._length - self._written]
-
-        if not data or self._is_bodiless:
+        if not data:
             return
 
         self._parts.append(data)
@@ -398,9 +295,9 @@ class Exchange:
         self._parts.clear()
         self._unsent = 0
 
-        if not self._is_started:
-            self._is_started = True
-            await self._send(self._start)
+        if self._start is not None:
+            start, self._start = self._start, None
+            await self._send(start)
 
         body = {"type": "http.response.body", "body": data, "more_body": not is_last}
         await self._send(body)

@@ -14,8 +14,7 @@ from flask import request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records.realtime import Realtime, server
-from flask_records.realtime.asgi import application
-from flask_records.realtime.asgi.senders import ServerSender
+from flask_records.realtime.asgi import senders
 from flask_records.realtime.connections import BURST
 
 from ...authentication import ANN
@@ -30,11 +29,7 @@ from .test_sessions import request as ask
 def way(request, monkeypatch):
     """The way of packets to clients: some servers show their sockets."""
     if request.param == "server":
-
-        def sender_for(scope, send, end):
-            return ServerSender(send, end)
-
-        monkeypatch.setattr(application, "sender_for", sender_for)
+        monkeypatch.setattr(senders, "transport_of", lambda scope, owner: None)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from flask import Flask, request
 
 from flask_records import FlaskRecords, MultipartParser
 from flask_records.realtime import Realtime
-from flask_records.realtime.asgi import wsgi_requests
+from flask_records.realtime.asgi import requests, wsgi_requests
 
 from ...realtime import live, make_live_records, running_asgi
 from ...waiting import wait_until
@@ -239,7 +239,7 @@ def test_form_may_be_larger_than_other_bodies():
 
 
 def test_body_that_does_not_arrive_in_time_is_refused(monkeypatch):
-    monkeypatch.setattr(wsgi_requests, "BODY_TIMEOUT", 0.05)
+    monkeypatch.setattr(requests, "BODY_TIMEOUT", 0.05)
     text = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx"
 
     with serving_app(echoing_app(1000)) as connection:
@@ -250,7 +250,7 @@ def test_body_that_does_not_arrive_in_time_is_refused(monkeypatch):
 
 
 def test_burst_buys_no_time(monkeypatch):
-    monkeypatch.setattr(wsgi_requests, "BODY_TIMEOUT", 0.2)
+    monkeypatch.setattr(requests, "BODY_TIMEOUT", 0.2)
     text = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000\r\n\r\n"
 
     with serving_app(echoing_app(None)) as connection:
@@ -309,7 +309,7 @@ def test_uploads_of_a_worker_have_a_bound_together():
         taken = upload(b"x" * 2_000_000)[1]
 
     assert (refused[0].status, refused[0].headers["Retry-After"]) == (503, "5")
-    assert refused[1] == b'"Too many uploads are in progress. Try again."'
+    assert b"Too many uploads are in progress. Try again." in refused[1]
     assert (small, taken) == (b"1000000", b"2000000")
 
 
@@ -385,5 +385,5 @@ def test_requests_that_find_no_room_are_refused(monkeypatch):
             each.close()
 
     assert (response.status, response.headers["Retry-After"]) == (503, "1")
-    assert body == b'"Too many requests are waiting. Try again."'
+    assert b"Too many requests are waiting. Try again." in body
     assert lines == [b"HTTP/1.1 200 OK"] * 10

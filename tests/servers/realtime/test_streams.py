@@ -13,7 +13,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records import FlaskRecords, Unavailable
 from flask_records.realtime import Realtime
-from flask_records.realtime.asgi import stream
+from flask_records.realtime.asgi import senders, stream
 
 from ...authentication import ANN, bearer
 from ...event_stream import EventStream, listening
@@ -28,7 +28,7 @@ STREAM = {"stream": "sse"}
 def way(request, monkeypatch):
     """The way of events to clients: some servers show their sockets."""
     if request.param == "server":
-        monkeypatch.setattr(stream, "socket_of", lambda scope, receive: (None, False))
+        monkeypatch.setattr(senders, "transport_of", lambda scope, owner: None)
 
 
 @pytest.fixture
@@ -360,7 +360,7 @@ def test_client_that_reads_nothing_is_cut_off_alone(public, tmp_path, way):
 
 
 def test_client_that_accepts_nothing_for_a_time_is_gone(public, tmp_path, monkeypatch):
-    monkeypatch.setattr(stream, "READ_TIMEOUT", 1)
+    monkeypatch.setattr(senders, "READ_TIMEOUT", 1)
 
     with live(public, tmp_path, {**STREAM, "max_unsent": 1 << 30}) as site:
         with listening(site.url, buffer=4096):
