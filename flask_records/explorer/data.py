@@ -26,16 +26,22 @@ if t.TYPE_CHECKING:
     from ..typing import Record
 
 
-def services_for(params: Params) -> Record:
+def services_for(params: Params, path: str | None = None) -> Record:
     """Return the services that a caller may use, each with the methods that the caller
     may call, as JSON values.
 
     :param params: The params of the caller, with its login.
+    :param path: The path of a service that is described whole, if it is there.
     """
     authenticator = params.authenticator
     services = [_summary(each) for each in describe(params, only_usable=True)]
     # Services without records, such as authentication, are last.
     services.sort(key=lambda each: {*READS}.isdisjoint(each["methods"]))
+
+    for each in services:
+        if each["path"] == path:
+            each |= service_for(params, each["path"])
+
     return {
         **entrance(),
         "user": _user(params),

@@ -40,6 +40,14 @@ NAME: t.Final = "records_explorer"
 FILES: t.Final = Path(__file__).parent / "static"
 """The folder of the files of the page."""
 
+CONNECTIONS: t.Final = 6
+"""The files that browsers load at the same time. The script that is the first asks for
+data before it asks for more files.
+"""
+
+EARLY_VIEWS: t.Final = {"": "views/services.js", "records": "views/records.js"}
+"""Views whose modules are loaded before all others."""
+
 IMPORTS: t.Final = re.compile(r" from '(.+)'$", re.MULTILINE)
 
 
@@ -127,13 +135,19 @@ class Explorer:
 
 
 def _send_page() -> Response:
-    first = needed_for("main.js", "views/services.js")
+    # The style is another one.
+    first = needed_for("requests.js", "main.js")[: CONNECTIONS - 1]
+    modules = {
+        view: [each for each in needed_for("main.js", name) if each not in first]
+        for view, name in EARLY_VIEWS.items()
+    }
+    files = {path.relative_to(FILES).as_posix() for path in FILES.rglob("*.js")}
+    modules["others"] = sorted(files.difference(first))
     page = render_template(
         "flask_records/explorer.html",
         name=current_title(),
-        styles=_names("*.css"),
         first=first,
-        others=[name for name in _names("*.js") if name not in first],
+        modules=modules,
     )
     # Records may have images in binary fields.
     return protect(make_response(page), images="'self' data: blob:")
@@ -145,7 +159,8 @@ def _send_entrance() -> Response:
 
 def _send_services() -> Response:
     params = _allowed_visitor()
-    services = services_for(params) | {"hasOthers": _may_see_others(params)}
+    services = services_for(params, request.args.get("path"))
+    services["hasOthers"] = _may_see_others(params)
     return send_json(dumps(services))
 
 
@@ -194,11 +209,6 @@ def needed_for(*modules: str) -> tuple[str, ...]:
             needed |= dict.fromkeys(needed_for(path))
 
     return (*needed,)
-
-
-def _names(pattern: str) -> list[str]:
-    """Return the names of the files of the page that match a pattern."""
-    return sorted(path.relative_to(FILES).as_posix() for path in FILES.rglob(pattern))
 
 
 VIEWS: t.Final[Views] = {

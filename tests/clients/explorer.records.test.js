@@ -30,6 +30,12 @@ after(async () => {
 
 afterEach(() => explorer.isSound())
 
+function deferred () {
+  let resolve
+  const promise = new Promise(done => { resolve = done })
+  return { promise, resolve }
+}
+
 const things = (query = '') => explorer.go(`records/things${query && `?${query}`}`)
 
 test('services show what they are, allow and hold', async () => {
@@ -369,6 +375,25 @@ test('a selection goes along to other pages, and ends with another filter', asyn
   await things('$sort[id]=1&id[$lt]=3')
   await explorer.shows([1, 2])
   assert.equal(await page.getByRole('button', { name: 'Select none' }).isVisible(), false)
+})
+
+test('records are shown before the client is there, and are live once it is', async () => {
+  const { promise: isAsked, resolve: ask } = deferred()
+  const { promise: isShown, resolve: show } = deferred()
+  await things('$sort[id]=1')
+  page.on('request', request => { if (request.url().includes('/api/things')) ask() })
+  await page.route('**/services.json*', async route => { await isAsked; await route.continue() })
+  await page.route('**/feathers.min.js', async route => { await isShown; await route.continue() })
+  await page.reload()
+  await explorer.shows(range(1, 10))
+  await page.locator('#state').getByText('Connecting …').waitFor()
+  show()
+  await page.locator('#state').getByText('Live', { exact: true }).waitFor()
+  const made = await api.call('POST', 'things', { name: 'Late' })
+  await page.getByText('1 new record, ').waitFor()
+  await api.call('DELETE', `things/${made.id}`)
+  await page.getByText('1 new record, ').waitFor({ state: 'hidden' })
+  await page.unrouteAll()
 })
 
 test('records appear, change and go as others change them', async () => {

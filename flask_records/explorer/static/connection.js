@@ -1,53 +1,16 @@
 // The client of the caller, and one of nobody.
 /* global feathers, io */
+import { announce, element } from './dom.js'
 import { encoded, Services } from './paths.js'
+import { addresses } from './query.js'
+import { answerOf, BASE, first, forgetLogin, isEarly, keepLogin, keptLogin, keyOf, request } from './requests.js'
 
-// Several applications may share an origin. Each gets its own token alone.
-const keyOf = kind => `flask-records-explorer ${new URL('.', document.baseURI).pathname} ${kind}`
-const STORES = [sessionStorage, localStorage]
 // Timers of browsers can't wait for longer.
 const MAX_DELAY = 2 ** 31 - 1
 const RETRY = 1000
 const OUTAGE = 'The server could not be reached. Trying again …'
 const STANDARD = ['find', 'get', 'create', 'update', 'patch', 'remove']
-
-// The login that this tab, or the browser, keeps: `{ path, token, isKept }`.
-export function keptLogin () {
-  const store = STORES.find(each => each.getItem(keyOf('login')))
-  try {
-    return store ? { ...JSON.parse(store.getItem(keyOf('login'))), isKept: store === localStorage } : null
-  } catch {
-    forgetLogin()
-    return null
-  }
-}
-
-export function keepLogin (path, token, { isKept = false } = {}) {
-  forgetLogin()
-  STORES[isKept ? 1 : 0].setItem(keyOf('login'), JSON.stringify({ path, token }))
-}
-
-export function forgetLogin () {
-  for (const store of STORES) store.removeItem(keyOf('login'))
-}
-
-// The login that another window of this browser was opened for.
-export const renewals = () => new BroadcastChannel(keyOf('renewal'))
-
-// The login to make of what a provider sends, which this tab keeps until then.
-export const keepWish = wish => sessionStorage.setItem(keyOf('wish'), JSON.stringify(wish))
-
-export function takeWish () {
-  const text = sessionStorage.getItem(keyOf('wish'))
-  sessionStorage.removeItem(keyOf('wish'))
-  return JSON.parse(text)
-}
-
-// Returns a request with the token of a login.
-export const request = (url, login = keptLogin(), { headers, ...options } = {}) => fetch(url, {
-  ...options,
-  headers: { ...headers, Accept: 'application/json', ...(login ? { Authorization: `Bearer ${login.token}` } : {}) }
-})
+const LIBRARIES = ['socket.io.min.js', 'feathers.min.js']
 
 // What to do about errors that no other value mends.
 const NEXT = {
@@ -60,17 +23,19 @@ function explain ({ error }) {
   if (NEXT[error.code]) error.message = `${error.message.replace(/[.\s]*$/, '.')} ${NEXT[error.code]}`
 }
 
-const base = new URL('.', document.baseURI).href
+const loadScript = name => new Promise((resolve, reject) => {
+  const onerror = () => reject(new Error(`${name} could not be loaded.`))
+  document.head.append(element('script', { src: new URL(name, import.meta.url), onload: resolve, onerror }))
+})
 
-// The services for the login that is kept: the page asks for them while it loads the rest.
-export const services = request(`${base}services.json`)
-services.catch(() => {})
+let loaded = null
+const libraries = () => { loaded ??= Promise.all(LIBRARIES.map(loadScript)).catch(error => { loaded = null; throw error }); return loaded }
+if (!isEarly) libraries().catch(() => {})
 
 export class Connection extends EventTarget {
-  constructor (description, base) {
+  constructor (description) {
     super()
     this.description = description
-    this.base = base
     this.services = new Services(description.services)
     this.caller = null
     // Whose login this page has, also once that has ended: `{ path, sub }`.
@@ -78,15 +43,8 @@ export class Connection extends EventTarget {
     this.isLost = false
     // The number of changes that wait for the connection.
     this.waiting = 0
-    const { realtime } = description
-    this.isStreamed = Boolean(realtime?.stream && sessionStorage.getItem(keyOf('stream')))
     this.isReading = false
-    this.socket = realtime && !this.isStreamed ? this.openSocket(realtime) : null
-    this.client = this.makeClient(this.socket)
-    this.stranger = this.makeClient(null, { credentials: 'omit' })
-    // What a socket has not sent yet would have no answer in time, and be sent nevertheless.
-    // The hooks of logins wait, too: this one is the first.
-    if (this.socket) this.client.hooks({ around: { all: [(context, next) => this.connected(context).then(next)] } })
+    this.isOpened = false
   }
 
   // Why nothing comes and goes, or null.
@@ -98,7 +56,7 @@ export class Connection extends EventTarget {
 
   // Waits for the connection.
   async connected ({ path, method }) {
-    if (this.isLive) return
+    if (this.socket.connected) return
     const isChange = !['find', 'get'].includes(method) && !this.description.logins.some(login => login.path === path)
     this.waiting += isChange
     this.change()
@@ -117,7 +75,7 @@ export class Connection extends EventTarget {
   }
 
   get isLive () {
-    return this.isReading || Boolean(this.socket?.connected)
+    return this.isReading || Boolean(this.isOpened && this.socket?.connected)
   }
 
   // Returns the address of a service.
@@ -125,8 +83,17 @@ export class Connection extends EventTarget {
     return `${location.origin}${this.description.prefix}/${encoded(path)}`
   }
 
+  // Returns a service. Until the client is there, it only finds records.
   service (path) {
-    return this.serviceOf(this.client, path)
+    return this.isOpened ? this.serviceOf(this.client, path) : { find: ({ query }) => this.read(path, query) }
+  }
+
+  async read (path, query) {
+    const { url } = addresses(this, path, query)
+    const isFirst = first.answer && first.url === url && first.token === keptLogin()?.token
+    const response = await (isFirst ? first.answer : request(url))
+    if (isFirst) first.answer = null
+    return answerOf(response)
   }
 
   nobody (path) {
@@ -150,18 +117,34 @@ export class Connection extends EventTarget {
   }
 
   async describe (service) {
-    const response = await request(`${this.base}service.json?path=${encodeURIComponent(service.path)}`)
-    const answer = await response.json()
-    if (!response.ok) throw new Error(answer.message)
-    Object.assign(service, answer)
+    Object.assign(service, await answerOf(await request(`${BASE}service.json?path=${encodeURIComponent(service.path)}`)))
   }
 
-  // Connects, and takes up the login that is kept.
-  async open () {
+  // Returns once the client is there, with the login that is kept.
+  open () {
+    this.opening ??= this.begin().catch(error => {
+      this.opening = null
+      throw error
+    })
+    return this.opening
+  }
+
+  async begin () {
+    await libraries()
+    const { realtime, services } = this.description
+    const isStreamed = Boolean(realtime?.stream && sessionStorage.getItem(keyOf('stream')))
+    this.socket = realtime && !isStreamed ? this.openSocket(realtime) : null
+    this.client = this.makeClient(this.socket)
+    this.stranger = this.makeClient(null, { credentials: 'omit' })
+    // What a socket has not sent yet would have no answer in time, and be sent nevertheless.
+    // The hooks of logins wait, too: this one is the first.
+    if (this.socket) this.client.hooks({ around: { all: [(context, next) => this.connected(context).then(next)] } })
+    for (const service of services) this.listen(service)
     const login = keptLogin()
-    for (const service of this.description.services) this.listen(service)
-    if (login) await this.takeUp(login)
-    if (this.isStreamed) this.readStream()
+    if (login) await this.takeUp(login).catch(error => announce(error.message, 'error'))
+    if (isStreamed) this.readStream()
+    this.isOpened = true
+    this.change()
   }
 
   async takeUp ({ path, token, isKept }) {
@@ -200,6 +183,7 @@ export class Connection extends EventTarget {
   // Logs in, and keeps the token. The page begins anew with the rights of the user, unless the
   // login is renewed: then it has to be of the same one.
   async logIn (path, credentials, { isKept, isRenewal }) {
+    await this.open()
     const { accessToken, authentication } = await this.nobody(path).create(credentials)
     const { owner } = this
     if (isRenewal && (path !== owner.path || authentication?.payload?.sub !== owner.sub)) throw new Error('This is another user. What the form has is lost if you log in as another user.')
@@ -238,7 +222,7 @@ export class Connection extends EventTarget {
   async tryStream (url) {
     const response = await request(url).catch(() => null)
     await response?.body?.cancel()
-    if (!response?.ok || this.isLive) return
+    if (!response?.ok || this.socket.connected) return
     sessionStorage.setItem(keyOf('stream'), 'yes')
     beginAnew()
   }

@@ -136,6 +136,9 @@ export function announce (text, kind = 'info') {
   return message
 }
 
+// Returns an error for something that is not there, whose view has a title.
+export const absence = (message, title) => Object.assign(new Error(message), { code: 404, title })
+
 let admit = async error => !error
 
 // Sets a function that is called before an action, and with the error of one. It returns whether to

@@ -1,13 +1,12 @@
 // The frame of the explorer: its header, its navigation, and the view that the address names.
-import { announce, button, element, guardActions, isTyped, mayLeave, moveByArrows, replace } from './dom.js'
-import { homeOf } from './links.js'
+import { absence, announce, button, element, guardActions, isTyped, mayLeave, moveByArrows, replace } from './dom.js'
 import { eventLogOf } from './eventlog.js'
 import { servicesList } from './groups.js'
-import { address } from './paths.js'
-import { nameOf } from './values.js'
-import { Connection, forgetLogin, keepLogin, keptLogin, renewals, request, services, takeWish } from './connection.js'
+import { address, readAddress } from './paths.js'
+import { homeOf, nameOf } from './values.js'
+import { Connection } from './connection.js'
+import { answerOf, BASE, describedAt, forgetLogin, isEarly, keepLogin, keptLogin, preload, renewals, request, services, takeWish } from './requests.js'
 
-const BASE = new URL('.', document.baseURI).href
 const MODULES = {
   '': () => import('./views/services.js'),
   records: () => import('./views/records.js'),
@@ -22,33 +21,19 @@ const ofServices = ['records', 'record', 'create', 'custom', 'compare']
 const place = document.getElementById('main')
 let left = new AbortController()
 
-function readAddress () {
-  const [path, ...query] = location.hash.replace(/^#\/?/, '').split('?')
-  const [view, ...parts] = path.split('/').map(decode)
-  return { view, parts, query: query.join('?') }
-}
-
-function decode (text) {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
-
 // Returns what the caller may use: no services, and the reason, if that is nothing.
-async function describe (answer = request(`${BASE}services.json`)) {
+async function describe (answer = request(describedAt)) {
   const response = await answer
   if (response.ok) return response.json()
-  const { message } = await response.json().catch(() => ({ message: response.statusText }))
   if (response.status === 401 && keptLogin()) {
     forgetLogin()
     announce('The login has ended. Log in again.', 'error')
     return describe()
   }
-  if (![401, 403].includes(response.status)) throw new Error(message)
+  const error = await answerOf(response).catch(error => error)
+  if (![401, 403].includes(response.status)) throw error
   const entrance = await request(`${BASE}logins.json`, null)
-  return { ...await entrance.json(), services: [], realtime: null, user: null, isRefused: true, message }
+  return { ...await entrance.json(), services: [], realtime: null, user: null, isRefused: true, message: error.message }
 }
 
 // Takes up the login that the browser returns from a provider with, or gives it to the tab that has
@@ -89,7 +74,7 @@ function drawFrame (explorer) {
   }
   const caller = element('a', { href: address('login'), id: 'caller', class: 'button', onclick })
   const drawState = () => {
-    state.textContent = connection.hasEvents ? (connection.isLive ? 'Live' : 'Not connected') : 'No live events'
+    state.textContent = connection.hasEvents ? (connection.isLive ? 'Live' : connection.isLost || connection.isOpened ? 'Not connected' : 'Connecting …') : 'No live events'
     state.className = connection.isLive ? 'live' : 'soft'
     replace(outage, connection.problem)
     outage.hidden = !connection.problem
@@ -159,12 +144,13 @@ async function showView (explorer) {
   replace(place, view)
   try {
     const [path] = route.parts
-    if (ofServices.includes(route.view) && path && !explorer.services.get(path)) throw Object.assign(new Error(`There is no service ${path} for you.`), { code: 404 })
-    const [module] = await Promise.all([loaderOf(explorer, route)(), explorer.connection.load(path)])
+    if (ofServices.includes(route.view) && path && !explorer.services.get(path)) throw absence(`There is no service ${path} for you.`)
+    const isReady = route.view === 'records' || explorer.connection.open()
+    const [module] = await Promise.all([loaderOf(explorer, route)(), explorer.connection.load(path), isReady])
     if (!signal.aborted) await module.show(view, explorer, route, signal)
   } catch (error) {
     if (signal.aborted) return
-    if (error.code === 404) return (await MODULES.login()).showAbsence(view, explorer, error.message)
+    if (error.code === 404) return (await MODULES.login()).showAbsence(view, explorer, error)
     const again = () => showView(explorer)
     showError(view, error, again)
     explorer.connection.addEventListener('state', () => explorer.connection.isLive && again(), { signal })
@@ -198,12 +184,8 @@ async function admit (explorer, error) {
 async function start () {
   const token = keptLogin()?.token
   if (!comeBack()) return
-  // The modules of the view load meanwhile, and those of others after it.
-  if (readAddress().view) preload()
   const description = await describe(keptLogin()?.token === token ? services : undefined)
-  // The libraries of the client load meanwhile.
-  if (!window.feathers) await new Promise(resolve => addEventListener('DOMContentLoaded', resolve, { once: true }))
-  const connection = new Connection(description, BASE)
+  const connection = new Connection(description)
   const explorer = { description, services: connection.services, connection, go: hash => { location.hash = hash } }
   guardActions(error => admit(explorer, error))
   connection.addEventListener('ended', () => {
@@ -214,21 +196,17 @@ async function start () {
   eventLogOf(connection)
   // A connection that fails is told while the login waits for it.
   drawFrame(explorer)
-  connection.load(readAddress().parts[0]).catch(() => {})
-  await connection.open().catch(error => announce(error.message, 'error'))
   addEventListener('hashchange', ({ oldURL }) => {
     if (mayLeave(document)) showView(explorer)
     else history.replaceState(null, '', oldURL)
   })
   addEventListener('keydown', goToSearch)
   addEventListener('beforeunload', event => { if (isTyped(document)) event.preventDefault() })
-  await showView(explorer)
+  const shown = showView(explorer)
+  if (isEarly) await shown
+  connection.open().catch(error => announce(error.message, 'error'))
+  await shown
   preload()
-}
-
-// Loads the modules of other views before they are imported.
-function preload () {
-  document.head.append(...document.body.dataset.others.trim().split(' ').map(href => element('link', { rel: 'modulepreload', href })))
 }
 
 start().catch(error => showError(place, error))

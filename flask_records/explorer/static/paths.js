@@ -10,6 +10,21 @@ const VALUES = { int: '\\d+', path: `${PART}(?:/${PART})*` }
 export const address = (view, parts = [], query = '') =>
   `#/${[view, ...parts].map(part => encodeURIComponent(String(part).toWellFormed())).join('/')}${query ? `?${query}` : ''}`
 
+// Returns the view that the address names, with its parts and its query as text.
+export function readAddress () {
+  const [path, ...query] = location.hash.replace(/^#\/?/, '').split('?')
+  const [view, ...parts] = path.split('/').map(decode)
+  return { view, parts, query: query.join('?') }
+}
+
+function decode (text) {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 // Returns the path with a value for each placeholder.
 export const pathWith = (path, values) =>
   path.replace(PLACEHOLDER, (all, converter, name, colonName) => values[name ?? colonName])

@@ -1,10 +1,11 @@
-// Values of records, as a table or a detail shows them.
+// Records as this page shows them: their values, their names, and links to them.
 import { button, download, element } from './dom.js'
-import { recordLink } from './links.js'
+import { address } from './paths.js'
 import { isKey, isRounded, NAMES, ROUNDED } from './schema.js'
 
 const LONGEST = 120
 const BYTES = 8
+const NAMED_AT_ONCE = 100
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 const BY_KIND = {
   datetime: moment,
@@ -132,4 +133,64 @@ function cut (value, name, whole = value) {
     place.classList.toggle('whole', isOpen)
   }, { 'aria-expanded': 'false', class: 'quiet more' })
   return element('span', { class: 'long' }, place, ' ', toggle)
+}
+
+// Returns the address of the first of these that the caller may do with a service: list its
+// records, create some, or call custom methods. Otherwise the list says that there is none.
+export function homeOf ({ path, methods, customMethods }) {
+  if (methods.includes('find')) return address('records', [path])
+  if (methods.includes('create')) return address('create', [path])
+  return address(customMethods.length ? 'custom' : 'records', [path])
+}
+
+// Returns a link to a record of a service, or its text alone if the record can't be opened.
+export function recordLink (service, key, text = String(key), attributes = {}) {
+  if (!service?.methods.includes('get') || !isKey(key)) return element('span', {}, text)
+  return element('a', { href: address('record', [service.path, String(key)]), ...attributes }, text)
+}
+
+// Returns a link back to a service, or to all of them if this is where it is looked at first.
+export function wayBack (service, view) {
+  const home = homeOf(service)
+  const isThere = home === address(view, [service.path])
+  const link = isThere ? element('a', { href: address('') }, '← All services') : element('a', { href: home }, `← ${service.path}`)
+  return element('nav', { 'aria-label': 'Place' }, link)
+}
+
+// The names of related records, beside their keys.
+export class Names {
+  constructor (explorer) {
+    this.explorer = explorer
+    this.known = new Map()
+  }
+
+  // Fills in the names of all references in a node, with one call for each related service.
+  async fill (node) {
+    const wanted = Map.groupBy(node.querySelectorAll('.reference .name:empty'), each => each.reference.path)
+    await Promise.all([...wanted].map(([path, places]) => this.fillIn(path, places)))
+  }
+
+  async fillIn (path, places) {
+    const names = this.known.get(path) ?? this.known.set(path, new Map()).get(path)
+    const keys = [...new Set(places.map(each => each.reference.key))].filter(key => !names.has(String(key)))
+    for (const key of keys) names.set(String(key), '')
+    for (const [key, name] of await this.find(path, keys)) names.set(String(key), name)
+    for (const each of places) each.textContent = names.get(String(each.reference.key)) ?? ''
+  }
+
+  // Returns the records with some keys, as far as they can be read: names are never needed.
+  async find (path, keys) {
+    const { connection, services } = this.explorer
+    const service = services.get(path)
+    if (keys.length === 0 || !service.methods.includes('find') || service.placeholders.length) return []
+    try {
+      await connection.load(path)
+      const size = Math.min(NAMED_AT_ONCE, service.maxPageSize ?? NAMED_AT_ONCE)
+      const parts = Array.from({ length: Math.ceil(keys.length / size) }, (_, index) => keys.slice(index * size, (index + 1) * size))
+      const answers = await Promise.all(parts.map(part => connection.service(path).find({ query: { [service.id]: { $in: part }, $limit: size } })))
+      return answers.flatMap(answer => answer.data ?? answer).map(record => [record[service.id], titleOf(record) ?? ''])
+    } catch {
+      return []
+    }
+  }
 }

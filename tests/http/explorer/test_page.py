@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from graphlib import TopologicalSorter
 from os.path import normpath
@@ -22,8 +23,16 @@ ADDRESS = re.compile(r'(?:href|src)="([^#"][^"]*)"')
 IMPORT = re.compile(r"\bfrom '(\.[^']+)'")
 
 
+LIBRARIES = ["socket.io.min.js", "feathers.min.js"]
+
+
 def addresses_of(page):
     return [each for each in ADDRESS.findall(page) if not each.startswith("data:")]
+
+
+def modules_of(page):
+    """Return the names of modules that scripts load, by the view that needs them."""
+    return json.loads(re.search(r"data-modules='([^']+)'", page)[1])
 
 
 def test_all_that_the_page_loads_is_there():
@@ -31,14 +40,17 @@ def test_all_that_the_page_loads_is_there():
 
     page = client.get("/_records", follow_redirects=True)
     addresses = addresses_of(page.text)
-    urls = [urljoin("/_records/", each) for each in addresses]
+    module = next(each for each in addresses if each.endswith("main.js"))
+    lists = [addresses, *modules_of(page.text).values(), LIBRARIES]
+    urls = {
+        urljoin(urljoin("/_records/", module), each)
+        for names in lists
+        for each in names
+    }
     answers = [client.get(url, buffered=True) for url in urls]
 
     assert page.request.path == "/_records/"
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
-    assert {"feathers.min.js", "socket.io.min.js"} < {
-        each.rpartition("/")[2] for each in addresses
-    }
     assert {answer.status_code for answer in answers} == {200}
     types = {answer.headers["Content-Type"].partition(";")[0] for answer in answers}
     assert types == {"text/css", "text/javascript"}
@@ -58,14 +70,28 @@ def test_browsers_keep_the_files_of_a_version():
     assert answers[0].headers["ETag"]
 
 
-def test_page_names_each_module_once():
+def test_page_names_each_module():
     page = app_with().test_client().get("/_records/").text
     modules = explorer_page.FILES.rglob("*.js")
     names = [path.relative_to(explorer_page.FILES).as_posix() for path in modules]
 
-    named = re.findall(r"/_records/files/\w+/([\w/]+\.js)", page)
+    first = {*re.findall(r"/_records/files/\w+/([\w/]+\.js)", page)}
+    others = modules_of(page)["others"]
 
-    assert sorted({*named}) == sorted(names)
+    assert sorted([*first, *others]) == sorted(names)
+
+
+def test_page_names_all_that_the_first_views_import():
+    page = app_with().test_client().get("/_records/").text
+    first = {*re.findall(r"/_records/files/\w+/([\w/]+\.js)", page)}
+    modules = modules_of(page)
+
+    # With the style, as many as a browser loads at the same time.
+    assert len(first) == 5
+    assert "requests.js" in first
+    assert {"views/services.js", "views/login.js"} < {*modules[""]}
+    assert {"views/records.js", "views/table.js"} < {*modules["records"]}
+    assert not {"views/form.js", "views/filters.js"} & {*modules["records"]}
 
 
 def test_modules_import_what_is_there_without_a_circle():

@@ -1,10 +1,9 @@
 // What nobody, or another user, may do and see, beside what the caller may.
 import { button, element, field, replace, table } from '../dom.js'
-import { recordLink } from '../links.js'
-import { request } from '../connection.js'
+import { answerOf, BASE, request } from '../requests.js'
 import { address, encoded } from '../paths.js'
 import { isKey } from '../schema.js'
-import { nameOf } from '../values.js'
+import { nameOf, recordLink } from '../values.js'
 import { parse } from '../query.js'
 import { addPicker } from './picker.js'
 
@@ -44,9 +43,9 @@ async function showRecords (place, explorer, service, { user, query, names }, si
   const { path, methods, publicMethods } = service
   const findAs = (client, methods) => methods.includes('find') ? client.find({ query: parse(query) }) : Promise.reject(new Error('find may not be called.'))
   const sides = await Promise.all([
-    user ? findBy(connection, user, path, query) : findAs(connection.nobody(path), publicMethods),
+    user ? findBy(user, path, query) : findAs(connection.nobody(path), publicMethods),
     findAs(connection.service(path), methods)
-  ].map(answerOf))
+  ].map(sideOf))
   if (signal.aborted) return
   replace(answers, summaries(names, sides), fieldsTable(names, sides), ...recordsTable(service, names, sides))
 }
@@ -72,15 +71,11 @@ function queryForm (explorer, { path }, user, query) {
 const decoded = query => query.replace(/%5B/gi, '[').replace(/%5D/gi, ']').replace(/%24/g, '$')
 
 // Returns what another user finds.
-async function findBy ({ base }, user, path, query) {
-  const response = await request(`${base}found-by/${encodeURIComponent(user)}/${encoded(path)}?${query}`)
-  const answer = await response.json()
-  if (response.ok) return answer
-  throw answer
-}
+const findBy = async (user, path, query) =>
+  answerOf(await request(`${BASE}found-by/${encodeURIComponent(user)}/${encoded(path)}?${query}`))
 
 // Returns the records of an answer that is under way: `{ total, records, error }`.
-async function answerOf (answer) {
+async function sideOf (answer) {
   try {
     const result = await answer
     const records = Array.isArray(result) ? result : result.data ?? []

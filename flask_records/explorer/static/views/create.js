@@ -1,17 +1,16 @@
 // A form that creates a record, or JSON that creates one or many.
-import { announce, button, element, replace } from '../dom.js'
+import { absence, announce, button, element, replace } from '../dom.js'
 import { bodyFields, isKey } from '../schema.js'
-import { wayBack } from '../links.js'
+import { wayBack } from '../values.js'
 import { address } from '../paths.js'
 import { parse } from '../query.js'
 import { makeForm } from './form.js'
-import { showAbsence } from './login.js'
 import { importForm } from './import.js'
 
 export async function show (place, explorer, route, signal) {
   const [path] = route.parts
   const service = explorer.services.get(path)
-  if (!service.methods.includes('create')) return showAbsence(place, explorer, `You can’t create records of ${path}.`)
+  if (!service.methods.includes('create')) throw absence(`You can’t create records of ${path}.`)
   const fields = bodyFields(service, 'create')
   const ways = [['form', 'Form'], ['json', service.multi.includes('create') ? 'JSON, one or many' : 'JSON'], ['csv', 'CSV']].slice(fields.length ? 0 : 1)
   const bodies = {

@@ -1,7 +1,7 @@
 // The custom methods of a service, to be tried.
 import { element, replace } from '../dom.js'
 import { described } from '../schema.js'
-import { wayBack } from '../links.js'
+import { wayBack } from '../values.js'
 import { makeForm } from './form.js'
 import { makeLog } from './log.js'
 

@@ -1,7 +1,6 @@
 // The builder of filters, which knows the types and operators of fields.
 import { button, element, replace } from '../dom.js'
-import { toText } from '../query.js'
-import { isPair, labelOf, readConditions, writeConditions } from '../conditions.js'
+import { isPair, labelOf, readConditions, toText, writeConditions } from '../query.js'
 import { text } from '../values.js'
 import { listInput, oneInput, pairInput } from './inputs.js'
 import { phrase } from './problems.js'

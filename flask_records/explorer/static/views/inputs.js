@@ -1,6 +1,6 @@
 // Controls for the values of conditions.
 import { element } from '../dom.js'
-import { cast } from '../conditions.js'
+import { cast } from '../query.js'
 import { readMoment, writeMoment } from './controls.js'
 
 const TYPES = { integer: 'number', number: 'number', datetime: 'datetime-local', date: 'date', time: 'time' }

@@ -1,8 +1,7 @@
 // The log of events: a list that grows, is paused, filtered and cleared.
 import { button, element, replace } from '../dom.js'
 import { eventLogOf } from '../eventlog.js'
-import { recordLink } from '../links.js'
-import { nameOf } from '../values.js'
+import { nameOf, recordLink } from '../values.js'
 
 const SIZE = 500
 

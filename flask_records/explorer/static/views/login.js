@@ -1,9 +1,8 @@
 // Logins: with a password, at a provider, with a token, and the end of each.
 import { attempt, button, dialog, element, field, replace } from '../dom.js'
-import { recordLink } from '../links.js'
 import { address } from '../paths.js'
-import { nameOf } from '../values.js'
-import { keepWish, renewals } from '../connection.js'
+import { nameOf, recordLink } from '../values.js'
+import { keepWish, renewals } from '../requests.js'
 
 const LONG = { dateStyle: 'medium', timeStyle: 'medium' }
 
@@ -70,9 +69,9 @@ const otherLogins = explorer =>
   element('details', {}, element('summary', {}, 'Use another login'), logins(explorer))
 
 // Shows that something is not there. Without a login, it may be there with one.
-export function showAbsence (place, explorer, text, title = 'Not here') {
+export function showAbsence (place, explorer, { message, title = 'Not here' }) {
   const mayLogIn = !explorer.connection.user && explorer.description.logins.length > 0
-  replace(place, element('h1', { tabindex: -1 }, title), element('p', {}, text),
+  replace(place, element('h1', { tabindex: -1 }, title), element('p', {}, message),
     mayLogIn ? [element('p', {}, 'You are not logged in: log in to see more.'), logins(explorer)] : null,
     element('p', {}, element('a', { href: address('') }, 'All services')))
 }

@@ -1,9 +1,7 @@
 // Changes and removals of many records, where a service has them.
-import { announce, askRemoval, button, dialog, element } from '../dom.js'
+import { announce, askRemoval, attempt, button, dialog, element } from '../dom.js'
 import { toText } from '../query.js'
 import { bodyFields } from '../schema.js'
-import { makeForm } from './form.js'
-import { referrersOf } from './related.js'
 
 const METHODS = ['patch', 'remove']
 const MOST_KEYS = 50
@@ -22,8 +20,11 @@ export function manyActions ({ explorer, service, find, hasKeys, selection, sele
   const count = element('span', { class: 'soft', role: 'status' })
   const open = { patch: openPatch, remove: openRemove }
   const words = { patch: 'Change selected…', remove: 'Remove selected…' }
-  const buttons = methods.map(method => button(words[method],
-    () => open[method]({ explorer, service, find }, selection(), number => done(method, number)),
+  const begin = async method => {
+    await explorer.connection.open()
+    await open[method]({ explorer, service, find }, selection(), number => done(method, number))
+  }
+  const buttons = methods.map(method => button(words[method], event => attempt(event.target, () => begin(method)),
     method === 'remove' ? { class: 'danger' } : {}))
   const done = (method, number) => {
     announce(sentence(method, number))
@@ -82,8 +83,9 @@ const textOf = ({ count, ids, query }) => ids
   ? `${ids.slice(0, 20).join(', ')}${ids.length > 20 ? ', …' : ''}`
   : `All that match ${decodeURIComponent(toText(query)) || 'without a filter'}: ${count.toLocaleString()} now.`
 
-function openPatch (view, chosen, done) {
+async function openPatch (view, chosen, done) {
   const { explorer, service } = view
+  const { makeForm } = await import('./form.js')
   const status = element('p', { class: 'soft', role: 'status' }, partsOf(service, chosen.count))
   const form = makeForm(explorer, bodyFields(service, 'patch').filter(({ isId }) => !isId), {
     leftOut: 'unchanged',
@@ -110,6 +112,6 @@ function openRemove (view, chosen, done) {
     label: `Remove ${records(chosen.count)}`,
     about: element('div', {}, element('p', { class: 'code' }, textOf(chosen)), status),
     remove: async () => done(await callAll(view, 'remove', chosen, null, status)),
-    explain: async error => error.code === 409 ? referrersOf(explorer, service, await keys()) : null
+    explain: async error => error.code === 409 ? (await import('./related.js')).referrersOf(explorer, service, await keys()) : null
   })
 }

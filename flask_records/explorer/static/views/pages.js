@@ -1,7 +1,7 @@
 // Pages of records, by number or by key.
 import { button, element } from '../dom.js'
 import { isKey } from '../schema.js'
-import { remember, remembered } from '../storage.js'
+import { remember, remembered } from './table.js'
 
 const SIZES = [10, 25, 50, 100, 250]
 const DEFAULT = 25

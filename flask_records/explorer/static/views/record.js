@@ -1,15 +1,12 @@
 // One record: its fields, a form that changes it, and its removal.
-import { announce, askRemoval, attempt, button, dialog, element, replace } from '../dom.js'
-import { request } from '../connection.js'
+import { absence, announce, askRemoval, attempt, button, dialog, element, replace } from '../dom.js'
+import { answerOf, request } from '../requests.js'
 import { bodyFields, described, fieldsOf, isKey, isRounded, ROUNDED } from '../schema.js'
-import { homeOf, wayBack } from '../links.js'
-import { Names } from '../names.js'
 import { address } from '../paths.js'
-import { show as showValue, titleOf } from '../values.js'
+import { homeOf, Names, show as showValue, titleOf, wayBack } from '../values.js'
 import { changed, clashes, Conflict, differences, save, showConflict } from './conflict.js'
 import { wordOf } from './controls.js'
 import { makeForm } from './form.js'
-import { showAbsence } from './login.js'
 import { referrersOf, relatedRecords } from './related.js'
 
 // What this tab has changed last in each record: `{ method, before, after }`.
@@ -20,12 +17,12 @@ const UNNAMED = [undefined, '', '.', '..']
 export async function show (place, explorer, route, signal) {
   const [path, id] = route.parts
   const service = explorer.services.get(path)
-  if (UNNAMED.includes(id)) return showAbsence(place, explorer, `No URL has the identifier '${id ?? ''}'.`)
+  if (UNNAMED.includes(id)) throw absence(`No URL has the identifier '${id ?? ''}'.`)
   const client = explorer.connection.service(path)
   const read = readerOf(service, client, id)
-  if (!read) return showAbsence(place, explorer, `No record of ${path} can be read alone.`)
+  if (!read) throw absence(`No record of ${path} can be read alone.`)
   const state = { explorer, service, client, id, read, record: await read(), names: new Names(explorer), form: null, isBusy: false }
-  if (!state.record) return showAbsence(place, explorer, `No record ${id} of ${path} is there for you.`)
+  if (!state.record) throw absence(`No record ${id} of ${path} is there for you.`)
   state.notice = element('div', { class: 'stack' })
   state.body = element('div')
   state.name = element('p', { class: 'soft record-name' })
@@ -121,9 +118,7 @@ async function undo (state) {
   const url = `${connection.address(service.path)}/${encodeURIComponent(id)}`
   const send = async (method, headers, body) => {
     const response = await request(url, undefined, { method, headers, body })
-    const answer = await response.json()
-    if (!response.ok) throw Object.assign(new Error(answer.message), { code: answer.code })
-    return [answer, response.headers.get('ETag')]
+    return [await answerOf(response), response.headers.get('ETag')]
   }
   const { method } = changes.get(keyOf(state))
   const [now, tag] = await send('GET')

@@ -1,26 +1,23 @@
 // The records of a service: a table, its filter, its columns, its pages, and its query as code.
-import { button, element, moveByArrows, released, replace } from '../dom.js'
+import { absence, button, element, moveByArrows, released, replace } from '../dom.js'
 import { address } from '../paths.js'
 import { fieldsOf, isKey, isRounded, pathsOf } from '../schema.js'
-import { toText } from '../query.js'
-import { carried, SPECIAL, typed } from '../conditions.js'
-import { Names } from '../names.js'
+import { addresses, carried, SPECIAL, toText, typed } from '../query.js'
+import { keepShown } from '../requests.js'
+import { Names } from '../values.js'
 import { searchOf, withSearch } from '../search.js'
-import { exportPanel } from './export.js'
-import { columnsOf, columnsPanel, isShown } from './columns.js'
-import { filterForm, filterSummary } from './filters.js'
+import { columnsOf, columnsPanel, isShown, Table } from './table.js'
 import { onEvents } from '../eventlog.js'
-import { showAbsence } from './login.js'
 import { manyActions } from './many.js'
 import { Pages, pagesOf, placeOf } from './pages.js'
-import { searchBox } from './searchbox.js'
-import { snippets } from './snippets.js'
-import { Table } from './table.js'
+
+// Milliseconds from the last key to the search.
+const DELAY = 300
 
 export async function show (place, explorer, route, signal) {
   const [path] = route.parts
   const service = explorer.services.get(path)
-  if (!service.methods.includes('find')) return showAbsence(place, explorer, unlisted(service), path)
+  if (!service.methods.includes('find')) throw absence(unlisted(service), path)
   const view = new RecordsView(explorer, service, signal)
   view.query = typed(route.query, view.queried)
   replace(place, view.parts())
@@ -51,10 +48,10 @@ class RecordsView {
     this.problem = element('div')
     this.footer = element('div', { class: 'row pages' })
     this.panels = {
-      Filter: options => filterForm(this, conditions => this.filter(conditions), options),
-      Columns: () => columnsPanel(this),
-      Code: () => snippets(this),
-      Export: () => exportPanel(this)
+      Filter: async options => (await import('./filters.js')).filterForm(this, conditions => this.filter(conditions), options),
+      Columns: async () => columnsPanel(this),
+      Code: async () => (await import('./snippets.js')).snippets(this),
+      Export: async () => (await import('./export.js')).exportPanel(this)
     }
   }
 
@@ -88,21 +85,29 @@ class RecordsView {
   }
 
   // Opens a panel, or closes it if it is open.
-  open (name) {
+  async open (name) {
     this.opened = this.opened === name ? null : name
     for (const each of this.switches) each.setAttribute('aria-expanded', String(each.firstChild.data === this.opened))
-    this.drawPanel({ isOpened: true })
+    await this.drawPanel({ isOpened: true })
     if (name === 'Filter') this.panel.querySelector('select')?.focus()
   }
 
-  drawPanel (options) {
+  async drawPanel (options) {
     // Conditions that are typed, and not applied yet, stay.
     const drawn = JSON.stringify([this.opened, this.conditions])
     if (this.opened === 'Filter' && this.drawn === drawn) return
     this.drawn = drawn
+    const panel = this.opened && await this.panels[this.opened](options)
+    if (this.drawn !== drawn) return
     this.panel.hidden = !this.opened
     this.panel.setAttribute('aria-label', this.opened ?? '')
-    replace(this.panel, this.opened ? this.panels[this.opened](options) : null)
+    replace(this.panel, panel)
+  }
+
+  async drawSummary () {
+    const isFiltered = Object.keys(this.conditions).length > 0
+    const summary = isFiltered && (await import('./filters.js')).filterSummary(this, conditions => this.filter(conditions))
+    replace(this.summary, summary)
   }
 
   // Goes to a query of the same service: an address of its own, unless it replaces the last one.
@@ -150,7 +155,7 @@ class RecordsView {
   }
 
   carry (query) {
-    return this.explorer.connection.hasEvents ? carried(query, this.queried) : query
+    return this.explorer.connection.socket ? carried(query, this.queried) : query
   }
 
   async load ({ isLive = false } = {}) {
@@ -162,6 +167,7 @@ class RecordsView {
     if (turn !== this.turn) return
     Object.assign(this, { error: null, isLoading: false, ...found })
     if (!isLive) {
+      keepShown(addresses(this.explorer.connection, this.service.path, this.sent).url)
       this.fresh.clear()
       this.start = this.total
     }
@@ -188,7 +194,7 @@ class RecordsView {
       this.shown = this.columns.filter(column => isShown(this.service, column))
       this.table.draw(this.shown, this.records, { isMarked, caption: this.caption(), nothing: this.nothing() })
       this.names.fill(this.table.node)
-      replace(this.summary, filterSummary(this, conditions => this.filter(conditions)))
+      this.drawSummary()
       replace(this.footer, pagesOf(this))
       replace(this.notice, this.news())
       if (!isMarked) this.drawPanel()
@@ -289,4 +295,32 @@ function keepFocus (draw) {
   const all = [...document.querySelectorAll('#main [data-key]')]
   const found = all.find(each => each.dataset.key === key) ?? document.querySelector('#main .records')
   found?.focus()
+}
+
+// The box above the table.
+function searchBox (view) {
+  const { operator, names } = searchOf(view.service)
+  let timer = null
+  const search = () => {
+    clearTimeout(timer)
+    const text = box.value.trim() || undefined
+    if (text !== view.query.$search) view.go({ ...view.pages.first(view.query), $search: text }, { isReplaced: true })
+  }
+  const box = element('input', {
+    type: 'search',
+    value: view.query.$search ?? '',
+    placeholder: `${operator === '$eq' ? 'Exact text of' : 'Search in'} ${names.join(', ')}`,
+    autocomplete: 'off',
+    spellcheck: 'false',
+    'aria-label': `Search in ${view.service.path}`,
+    oninput: () => {
+      clearTimeout(timer)
+      timer = setTimeout(search, DELAY)
+    }
+  })
+  const onsubmit = event => {
+    event.preventDefault()
+    search()
+  }
+  return element('form', { class: 'search', role: 'search', onsubmit }, box)
 }

@@ -1,11 +1,9 @@
 // The records of other services that lead to a record, below it.
 import { element, replace, table } from '../dom.js'
-import { recordLink } from '../links.js'
-import { Names } from '../names.js'
 import { address } from '../paths.js'
 import { toText } from '../query.js'
 import { fieldsOf, isKey, NAMES, valueOf } from '../schema.js'
-import { show } from '../values.js'
+import { Names, recordLink, show } from '../values.js'
 
 const SIZE = 5
 const COLUMNS = 4

@@ -1,7 +1,7 @@
 // The services, each with what it allows and how many records it has.
 import { element, moveByArrows, replace } from '../dom.js'
 import { servicesList } from '../groups.js'
-import { homeOf } from '../links.js'
+import { homeOf } from '../values.js'
 import { address } from '../paths.js'
 import { onEvents } from '../eventlog.js'
 import { logins } from './login.js'
