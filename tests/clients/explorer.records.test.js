@@ -377,6 +377,24 @@ test('a selection goes along to other pages, and ends with another filter', asyn
   assert.equal(await page.getByRole('button', { name: 'Select none' }).isVisible(), false)
 })
 
+test('all records that match stay selected on other pages, until one is left out', async () => {
+  const status = page.locator('.many [role=status]')
+  await things('$sort[id]=1&count[$gt]=0')
+  await page.getByLabel('Select all on this page').check()
+  await explorer.press('Select all 41 that match')
+  await status.getByText('41 selected', { exact: true }).waitFor()
+  await explorer.turn('Page 2')
+  await explorer.shows(range(13, 22))
+  assert.equal(await page.locator('.records tbody .box input:checked').count(), 10)
+  await status.getByText('41 selected', { exact: true }).waitFor()
+  await page.getByLabel('Select 13', { exact: true }).uncheck()
+  await status.getByText('19 selected, 10 on other pages').waitFor()
+
+  await explorer.press('Select none')
+  await explorer.turn('Page 1')
+  assert.equal(await page.locator('.records tbody .box input:checked').count(), 0)
+})
+
 test('records are shown before the client is there, and are live once it is', async () => {
   const { promise: isAsked, resolve: ask } = deferred()
   const { promise: isShown, resolve: show } = deferred()

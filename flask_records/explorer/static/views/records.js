@@ -37,7 +37,8 @@ class RecordsView {
     this.pages = new Pages(this)
     this.names = new Names(explorer)
     this.selected = new Set()
-    this.isAllSelected = false
+    // The number of records that match, if all of them are selected.
+    this.allSelected = null
     this.many = manyActions({ explorer, service, find: query => this.find(query), hasKeys: this.pages.hasKeys, selection: () => this.selection(), selectAll: () => this.selectAll(true), onDone: method => this.endMany(method), clear: () => this.clear() })
     this.table = new Table(this)
     this.turn = 0
@@ -113,7 +114,6 @@ class RecordsView {
   // Goes to a query of the same service: an address of its own, unless it replaces the last one.
   go (query, { isReplaced = false } = {}) {
     this.query = typed(toText(query), this.queried)
-    this.isAllSelected = false
     history[isReplaced ? 'replaceState' : 'pushState'](null, '', this.addressOf(this.query))
     return this.load()
   }
@@ -204,7 +204,7 @@ class RecordsView {
 
   selection () {
     const { selected, total, service: { id } } = this
-    if (this.isAllSelected) return { count: total, query: this.carry(this.matching) }
+    if (this.allSelected !== null) return { count: this.allSelected, query: this.carry(this.matching) }
     const here = this.records.filter(record => isKey(record[id]))
     const chosen = here.filter(record => selected.has(record[id]))
     const isPage = chosen.length > 0 && chosen.length === here.length
@@ -214,7 +214,7 @@ class RecordsView {
 
   // Selects all records that match, also those of other pages, or ends that.
   selectAll (isSelected) {
-    this.isAllSelected = isSelected
+    this.allSelected = isSelected ? this.total : null
     this.many.update()
     return isSelected || this.load()
   }
@@ -227,6 +227,7 @@ class RecordsView {
 
   clear () {
     this.selected.clear()
+    this.allSelected = null
     for (const box of this.table.body.querySelectorAll('.box input')) box.checked = false
     this.table.drawAll()
     this.select()
@@ -236,13 +237,20 @@ class RecordsView {
   // Selects a record, or ends that. Only those that have a key are selected. Other pages keep
   // them; another filter keeps those that it shows.
   select (id, isSelected) {
-    if (id !== undefined) this.isAllSelected = false
+    if (id !== undefined) this.allSelected = null
     if (isSelected && isKey(id)) this.selected.add(id)
     else this.selected.delete(id)
     const ids = this.records.map(record => record[this.service.id])
     const matching = JSON.stringify(this.matching)
-    if (matching !== this.selectedOf) for (const each of this.selected) if (!ids.includes(each)) this.selected.delete(each)
+    if (matching !== this.selectedOf) {
+      this.allSelected = null
+      for (const each of this.selected) if (!ids.includes(each)) this.selected.delete(each)
+    }
     this.selectedOf = matching
+    if (this.allSelected !== null) {
+      if (this.pages.keyOf(this.query) === undefined) this.allSelected = this.total
+      for (const each of ids.filter(isKey)) this.selected.add(each)
+    }
     if (!this.many) return
     this.many.hidden = this.selected.size === 0
     this.many.update()
