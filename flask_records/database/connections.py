@@ -54,11 +54,6 @@ PREPARED: t.Final = "records_prepared"
 DEADLOCK: t.Final = 1213
 """The code of the error with which MySQL and MariaDB end a transaction."""
 
-ALONE: t.Final = """\
-What runs while a statement is executed, such as the type of a column, can't call \
-services that write. A hook can.\
-"""
-
 WRITES: t.Final = re.compile(
     r"\W*(insert|update|delete|replace|merge|call|copy|create|alter|drop|truncate"
     r"|with\b.*\b(insert|update|delete|merge))\b",
@@ -160,62 +155,21 @@ def begin_writing(connection: sa.Connection) -> None:
     _begun.add(transaction)
 
 
-class JoinedConnection:
-    """A connection that commits with a transaction of calls, for a call that needs no
-    session: one statement does all of it.
+def connect_to_write(engine: sa.Engine) -> sa.Connection:
+    """Return a connection in a transaction that is ready to write.
 
-    :param engine: The engine that it belongs to.
-    :raises Unavailable: The database does not give a connection.
+    :raises sqlalchemy.exc.SQLAlchemyError: The database does not give one.
     """
+    connection = engine.connect()
 
-    is_in_progress: t.Final = False
-    """``True`` if the application had begun to write before: it has not."""
-    errors: translated | None = None
-    """Raises the errors of the commit as errors that a client can see."""
-    in_use: t.Final = True
-    """``True`` if there is something to end."""
+    try:
+        connection.begin()
+        begin_writing(connection)
+    except BaseException:
+        connection.close()
+        raise
 
-    def __init__(self, engine: sa.Engine) -> None:
-        with translated():
-            self.connection = engine.connect()
-            """The connection, in a transaction."""
-
-            try:
-                self.connection.begin()
-                begin_writing(self.connection)
-            except BaseException:
-                self.connection.close()
-                raise
-
-    def is_of(self, session: t.Any) -> bool:
-        """Return ``True`` if a session is this one: none is."""
-        return False
-
-    def savepoint(self) -> t.NoReturn:
-        """Refuse a call that writes in this one, as no hook does.
-
-        :raises RuntimeError: In any case.
-        """
-        raise RuntimeError(ALONE)
-
-    def prepare(self) -> None:
-        """Do nothing: the statement has been executed."""
-
-    def commit(self) -> None:
-        """Commit, and give the connection back."""
-        with self.errors or translated():
-            self.connection.commit()
-
-        self.connection.close()
-
-    def rollback(self) -> None:
-        """Roll back, and give the connection back."""
-        try:
-            # After a commit that has failed, close() alone would leave SQLite's
-            # transaction as it is, open.
-            self.connection.rollback()
-        finally:
-            self.connection.close()
+    return connection
 
 
 def check_transaction(connection: sa.Connection) -> None:

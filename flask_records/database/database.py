@@ -5,18 +5,16 @@ from __future__ import annotations
 import typing as t
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..query.plans import Plan
-from .connections import JoinedConnection, listens, without_transaction
+from .connections import listens, without_transaction
 from .database_errors import READ_ONLY, translated
 from .driver_cursor import connect, executed, rows_of, run, statement_of
-from .joined_session import join, LIBRARIES
-from .transaction import Transaction
+from .joined_session import follow_sessions, has_usual_binds, join, LIBRARIES
 
 if t.TYPE_CHECKING:
     from collections.abc import (
@@ -35,9 +33,7 @@ if t.TYPE_CHECKING:
 
     Mapper: t.TypeAlias = orm.Mapper[t.Any]
 
-STATEMENT_EVENTS: t.Final = (
-    *("do_orm_execute", "after_begin", "after_transaction_create"),
-)
+STATEMENT_EVENTS: t.Final = (*("do_orm_execute", "after_begin"),)
 """The events of a session by which an application adds conditions to its statements,
 or prepares its transactions, for example for a tenant.
 """
@@ -68,6 +64,7 @@ class Database:
         self._to_read: Bind = {"mapper": mapper, "clause": sa.select(sa.true())}
         self._to_write = _bind_to_write(mapper)
         self._read_only: WeakKeyDictionary[sa.Engine, bool] = WeakKeyDictionary()
+        follow_sessions()
 
     def begin(self, *, writes: bool) -> None:
         """Join the transaction in progress, so that it ends what hooks begin in the
@@ -76,15 +73,21 @@ class Database:
         :param writes: Make the session ready to write: take SQLite's write lock now,
             before the call reads anything that others could change until it writes.
         """
-        joined = join(self._source)
+        joined, sample = self._join()
 
         if writes:
-            joined.begin_writing(self._to_write)
+            engine = self._engine_to_write(joined, sample)
+
+            if engine is None:
+                joined.begin_writing(self._to_write)
+            else:
+                joined.begin_alone(engine)
+                joined.offer()
 
     @property
     def dialect(self) -> sa.Dialect:
         """The dialect of the database of the call in progress."""
-        return self._join()[1].get_bind(**self._to_read).dialect
+        return self._join()[0].bind(self._to_read).dialect
 
     def reading(self, *, locking: bool = False) -> Reading:
         """Return a context manager that runs statements that read, on one connection.
@@ -99,9 +102,9 @@ class Database:
             joined.begin_writing(self._to_write)
             return SessionReading(joined, self._to_write)
 
-        engine = self._free_engine(sample, self._to_read)
+        engine = self._free_engine(joined, sample, self._to_read)
 
-        if engine is not None:
+        if engine is not None and joined.own is None:
             return EngineReading(engine)
 
         # A replica would not have what it has written.
@@ -115,7 +118,8 @@ class Database:
         :raises MethodNotAllowed: The model is a view that SQLite does not write.
         """
         joined, sample = self._join()
-        engine = self._engine_to_write(sample) if is_alone else None
+        is_begun = is_alone or joined.own is not None
+        engine = self._engine_to_write(joined, sample) if is_begun else None
         writing = Writing(joined, self._to_write, engine)
 
         # With RETURNING, SQLite takes a write to a view, and may do nothing.
@@ -135,21 +139,33 @@ class Database:
 
         return joined, sample
 
-    def _engine_to_write(self, sample: orm.Session) -> sa.Engine | None:
+    def _engine_to_write(
+        self, joined: JoinedSession, sample: orm.Session
+    ) -> sa.Engine | None:
         """Return the engine for a write that needs no session, or ``None`` if a session
         has to write, or look first if it can.
         """
-        engine = self._free_engine(sample, self._to_write)
+        if joined.own is not None:
+            is_its = joined.own.engine is joined.bind(self._to_write)
+            return joined.own.engine if is_its else None
+
+        engine = self._free_engine(joined, sample, self._to_write)
 
         # The application may follow the commits of its session.
         if (
             engine is None
+            or not has_usual_binds(sample)
             or type(sample).commit is not orm.Session.commit
+            or sample.twophase
             or listens(sample.dispatch, COMMIT_EVENTS)
         ):
             return None
 
-        return engine if self._read_only.get(engine) is False else None
+        if engine not in self._read_only:
+            with translated(), engine.connect() as connection:
+                self._is_read_only(connection)
+
+        return None if self._read_only[engine] else engine
 
     def _is_read_only(self, connection: sa.Connection) -> bool:
         engine, name = connection.engine, getattr(self._mapper.local_table, "name", "")
@@ -161,19 +177,23 @@ class Database:
 
         return self._read_only[engine]
 
-    def _free_engine(self, session: orm.Session, bind: Bind) -> sa.Engine | None:
+    def _free_engine(
+        self, joined: JoinedSession, session: orm.Session, bind: Bind
+    ) -> sa.Engine | None:
         """Return the engine of a statement, or ``None`` if the session has to execute
         it.
         """
         if (
             session.in_transaction()
             or listens(session.dispatch, STATEMENT_EVENTS)
+            # We listen, too.
+            or len(session.dispatch.after_transaction_create) > 1
             # From SQLAlchemy 2.1 on, a session may have options, such as a schema.
             or getattr(session, "execution_options", None)
         ):
             return None
 
-        engine = session.get_bind(**bind)
+        engine = joined.bind(bind)
         return engine if isinstance(engine, sa.Engine) else None
 
 
@@ -266,7 +286,7 @@ class SessionReading:
     """
 
     def __init__(self, joined: JoinedSession, bind: Bind) -> None:
-        engine = joined.session.get_bind(**bind)
+        engine = joined.bind(bind)
         self.dialect = engine.dialect
         """The dialect of the database."""
         self.place: Hashable = (joined, engine)
@@ -284,12 +304,15 @@ class SessionReading:
 
     def rows(self, plan: Plan) -> Rows:
         """Return the rows of a plan."""
+        connection = self._joined.connection(self._bind)
+
+        if connection is self._joined.own:
+            return rows_of(connection, plan)
+
         session = self._joined.session
 
         if session.autoflush:
             session.flush()
-
-        connection = self._joined.connection(self._bind)
 
         # The application may add conditions to the reads of the session.
         if session.dispatch.do_orm_execute:
@@ -355,11 +378,8 @@ class Writing:
         if engine is None or self._joined.in_use is not None:
             return self.rows(plan, bodies)
 
-        join_alone = partial(JoinedConnection, engine)
-        joined = Transaction.current().join(engine, join_alone)
-
-        with self._translated(joined, bodies):
-            return rows_of(joined.connection, plan)
+        with self._translated(bodies):
+            return rows_of(self._joined.begin_alone(engine), plan)
 
     def rows(self, plan: Plan, bodies: Sequence[Record] | None = None) -> Rows:
         """Return the rows of a plan, after all that the session has to write before.
@@ -370,7 +390,7 @@ class Writing:
         """
         errors = translated(self.scope)
 
-        with errors if bodies is None else self._translated(self._joined, bodies):
+        with errors if bodies is None else self._translated(bodies):
             self.session.flush()
             return rows_of(self.connection, plan)
 
@@ -401,16 +421,15 @@ class Writing:
 
         :param bodies: The values of the fields. None for a removal.
         """
-        with self._translated(self._joined, bodies):
+        with self._translated(bodies):
             self.session.flush()
 
-    def _translated(
-        self, joined: JoinedSession | JoinedConnection, bodies: Sequence[Record]
-    ) -> translated:
+    def _translated(self, bodies: Sequence[Record]) -> translated:
         """Return what raises the errors of a write, and of its commit: constraints may
         be deferred. The commit names no field if several services have written.
         """
-        errors, before = translated(self.scope, bodies), joined.errors
+        joined, errors = self._joined, translated(self.scope, bodies)
+        before = joined.errors
 
         if before is None:
             joined.errors = errors

@@ -55,7 +55,6 @@ class Transaction:
         self._writes = writes
         self._parent: Transaction | None = None
         self._token: Token[Transaction | None]
-        # A connection without a session has the methods of one.
         self._sessions: dict[Hashable, t.Any] = {}
         self._savepoints: dict[Hashable, Savepoint] = {}
         self._after_commit: list[Callable[[], None]] = []
@@ -180,7 +179,7 @@ class Transaction:
         back.
         """
         functions = self._after_commit or self._collected
-        return bool(functions) or any([each.in_use for each in self.sessions])
+        return bool(functions) or any([each.is_used for each in self.sessions])
 
     @property
     def is_outermost(self) -> bool:

@@ -1,0 +1,142 @@
+"""A call that writes begins on a connection of its own, with which the session goes on
+as soon as a hook uses it.
+"""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+
+from flask_records import Conflict, Transaction
+
+from ...databases import served
+from ...models import Room
+from ...stored import stored
+
+
+@pytest.fixture
+def app(db, records, rooms, messages, database_url):
+    with served(db, records, database_url) as app, app.app_context():
+        yield app
+
+
+def names(db):
+    return [*db.session.scalars(sa.select(Room.name).order_by(Room.id))]
+
+
+def create(app, name="Lobby"):
+    return app.test_client().post("/rooms", json={"name": name}).status_code
+
+
+def test_session_that_nobody_uses_has_no_transaction(app, db, rooms):
+    seen = []
+    rooms.after("create")(lambda *args: seen.append(db.session().in_transaction()))
+
+    status = create(app)
+
+    assert (status, seen, stored(db)) == (201, [False], ["Lobby"])
+    assert db.engine.pool.checkedout() == 0
+
+
+def test_hook_sees_what_the_call_has_written(app, db, rooms):
+    seen = []
+    rooms.before("create")(lambda *args: seen.append(len(rooms.find())))
+    rooms.after("create")(lambda *args: seen.append(names(db)))
+
+    status = create(app)
+
+    assert (status, seen, stored(db)) == (201, [0, ["Lobby"]], ["Lobby"])
+    assert db.engine.pool.checkedout() == 0
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_hook_writes_in_the_transaction_of_the_call(app, db, rooms, when):
+    @getattr(rooms, when)("create")
+    def note(method, context):
+        db.session.add(Room(name="noted"))
+        db.session.flush()
+
+    assert create(app) == 201
+    assert sorted(stored(db)) == ["Lobby", "noted"]
+
+
+def test_error_after_the_session_was_used_undoes_all(app, db, rooms, sent):
+    @rooms.after("create")
+    def refuse(method, context):
+        db.session.add(Room(name="noted"))
+        raise Conflict("No.")
+
+    assert create(app) == 409
+    assert (stored(db), sent, db.engine.pool.checkedout()) == ([], [], 0)
+
+
+def test_write_of_another_service_in_a_hook_is_undone_alone(app, db, rooms, messages):
+    @rooms.after("create")
+    def note(method, context):
+        with pytest.raises(Conflict), Transaction():
+            messages.create({"text": "undone"})
+            raise Conflict("No.")
+
+        messages.create({"text": "kept"})
+
+    assert create(app) == 201
+    assert stored(db) == ["Lobby", "kept"]
+
+
+def test_block_of_calls_is_one_transaction_with_the_session(app, db, rooms):
+    with pytest.raises(Conflict), Transaction():
+        rooms.create({"name": "Lobby"})
+        assert names(db) == ["Lobby"]
+        raise Conflict("No.")
+
+    assert stored(db) == []
+
+    with Transaction():
+        rooms.create({"name": "Lobby"})
+        db.session.add(Room(name="noted"))
+
+    assert stored(db) == ["Lobby", "noted"]
+
+
+def test_session_of_another_context_is_left_alone(app, db, rooms):
+    seen = []
+
+    @rooms.before("create")
+    def look(method, context):
+        with app.app_context():
+            seen.append(db.session.connection().in_transaction())
+
+        seen.append(db.session().in_transaction())
+
+    assert create(app) == 201
+    assert (seen, stored(db)) == ([True, False], ["Lobby"])
+
+
+def test_listener_that_a_hook_adds_to_the_session_hears_the_write(app, db, rooms):
+    seen = []
+
+    @rooms.before("create")
+    def listen(method, context):
+        note = sa.event.listens_for(db.session(), "after_flush")
+        note(lambda *args: seen.append("flushed"))
+
+    assert create(app) == 201
+    assert seen == ["flushed"]
+
+
+@pytest.mark.parametrize("name", ["after_transaction_create", "after_begin"])
+def test_listener_for_transactions_hears_the_call(app, db, rooms, name):
+    seen = []
+    sa.event.listen(db.session, name, lambda *args: seen.append(name))
+
+    assert create(app) == 201
+    assert seen
+
+
+def test_session_can_be_ended_after_the_call(app, db, rooms):
+    rooms.create({"name": "Lobby"})
+    db.session.add(Room(name="noted"))
+    db.session.rollback()
+    db.session.close()
+
+    assert stored(db) == ["Lobby"]
