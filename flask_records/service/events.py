@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import typing as t
+from collections import deque
 from itertools import product
 
 from ..database.transaction import Transaction
@@ -13,7 +14,7 @@ from ..signals import call
 from .results import comes_in_pieces, event_records, records_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from ..signals import OrderedSignal
@@ -103,11 +104,14 @@ class EventSender:
 
     def run_receivers(self, events: Sequence[Event]) -> None:
         """Run the receivers of events in Python, in order."""
-        _run(
-            (receiver, event)
-            for event, signal in product(events, self._signals)
-            for receiver in signal.ordered(event.name)
+        pending = deque(
+            [
+                (receiver, event)
+                for event, signal in product(events, self._signals)
+                for receiver in signal.ordered(event.name)
+            ]
         )
+        _run(pending)
 
     def send_result(self, context: HookContext) -> None:
         """Send the event of a call, once for each record, if its method has one."""
@@ -144,18 +148,19 @@ class EventSender:
         Transaction.collect(self._transports.deliver, (self, events))
 
 
-def _run(pending: Iterator[Delivery]) -> None:
+def _run(pending: deque[Delivery]) -> None:
     """Run receivers, each in a transaction of its own: the next one takes over a
     transaction that nobody has used.
     """
-    for receiver, event in pending:
+    while pending:
         try:
             with Transaction() as transaction:
-                call(receiver, event.name, event.record, event.context)
+                is_used = False
 
-                while not transaction.is_used and (following := next(pending, None)):
-                    receiver, event = following
+                while pending and not is_used:
+                    receiver, event = pending.popleft()
                     call(receiver, event.name, event.record, event.context)
+                    is_used = bool(pending) and transaction.is_used
         except Exception as error:
             # The call is committed: a receiver can't undo it any more.
             without_parameters(error)
