@@ -8,10 +8,11 @@ from functools import partial
 from types import MappingProxyType
 
 from ..authentication.limits import count_account
+from ..authentication.passwords import text_of
 from ..authentication.records import current_records
 from ..authentication.users import fields_of, is_address
 from ..errors import BadRequest, Conflict, Forbidden, NotAuthenticated
-from ..problems import EMPTY, NO_ADDRESS, NO_TEXT, Problem, TOO_LONG
+from ..problems import NO_ADDRESS, Problem, TOO_LONG
 from ..service import Capabilities
 from ..service.context import Params
 from ..service.globals import current_call
@@ -119,16 +120,21 @@ class AccountManagement(Capabilities):
         )
         self._prints = send is None
         self._verified = authentication.verified = verified
-        self._actions: Mapping[str, Action] = {
-            "checkUnique": self._check_unique,
-            "resendVerifySignup": partial(self._send, VERIFY),
-            "verifySignupLong": self._verify,
-            "verifySignupSetPasswordLong": partial(self._set_password, VERIFY),
-            "sendResetPwd": partial(self._send, RESET),
-            "resetPwdLong": partial(self._set_password, RESET),
-            "passwordChange": self._change_password,
-            "identityChange": self._change_address,
+        user, password = _object({self._field: TEXT}), {self._password: TEXT}
+        token = _object({"token": TEXT, **password})
+        own_password = _object({"oldPassword": TEXT, **password}, user)
+        own_address = _object({**password, "changes": user}, user)
+        self._actions: Mapping[str, tuple[Action, Schema]] = {
+            "checkUnique": (self._check_unique, user),
+            "resendVerifySignup": (partial(self._send, VERIFY), user),
+            "verifySignupLong": (self._verify, TEXT),
+            "verifySignupSetPasswordLong": (partial(self._set_password, VERIFY), token),
+            "sendResetPwd": (partial(self._send, RESET), user),
+            "resetPwdLong": (partial(self._set_password, RESET), token),
+            "passwordChange": (self._change_password, own_password),
+            "identityChange": (self._change_address, own_address),
         }
+        """The function of each action, and the schema of its value."""
 
     def check(self, app: Flask, methods: Collection[str]) -> None:
         """Check that mails are sent, and that clients can't confirm an address, or
@@ -147,10 +153,7 @@ class AccountManagement(Capabilities):
                     self._check_writes(service, self._verified)
 
     def _check_bodies(self, method: str, context: HookContext) -> None:
-        """Refuse addresses of clients that are not addresses: a hook of users.
-
-        :raises BadRequest: There is one.
-        """
+        """Refuse addresses of clients that are not addresses: a hook of users."""
         for body in context.bodies if context.params.provider is not None else ():
             address = body.get(self._field)
 
@@ -158,10 +161,6 @@ class AccountManagement(Capabilities):
                 raise self._problem(NO_ADDRESS)
 
     def _check_writes(self, users: Service, verified: str) -> None:
-        """Check what clients may write of users.
-
-        :param verified: The field that says whether the address is confirmed.
-        """
         clients = users.capabilities.scope_for(None)
 
         if clients is None:
@@ -186,17 +185,16 @@ class AccountManagement(Capabilities):
         """Run an action, and return an empty answer.
 
         :param data: The name of the action, and its ``value``.
-        :param params: What accompanies the call.
         :raises BadRequest: There is no such action, or its value or token is not
             valid.
         :raises NotAuthenticated: The action needs a login.
         """
         name = data.get("action") if isinstance(data, dict) else None
-        action = self._actions.get(name) if isinstance(name, str) else None
 
-        if action is None:
+        if not isinstance(name, str) or name not in self._actions:
             raise BadRequest(f"The actions are: {', '.join(self._actions)}.")
 
+        action, _ = self._actions[name]
         action(data, params)
         return {}
 
@@ -210,24 +208,12 @@ class AccountManagement(Capabilities):
 
     def schemas_for(self, params: Params | None) -> Schemas:
         """Return the JSON Schemas of what a caller sends and gets."""
-        name, password = self._field, self._password
-        user = _object({name: TEXT})
-        values: Mapping[str, Schema] = {
-            "checkUnique": user,
-            "resendVerifySignup": user,
-            "verifySignupLong": TEXT,
-            "verifySignupSetPasswordLong": _object({"token": TEXT, password: TEXT}),
-            "sendResetPwd": user,
-            "resetPwdLong": _object({"token": TEXT, password: TEXT}),
-            "passwordChange": _object({"oldPassword": TEXT, password: TEXT}, user),
-            "identityChange": _object({password: TEXT, "changes": user}, user),
-        }
         actions = [
             {
-                **_object({"action": {**TEXT, "const": action}, "value": value}),
-                "title": action,
+                **_object({"action": {**TEXT, "const": name}, "value": value}),
+                "title": name,
             }
-            for action, value in values.items()
+            for name, (_, value) in self._actions.items()
         ]
         record = {"type": "object"}
         return Schemas(
@@ -256,8 +242,7 @@ class AccountManagement(Capabilities):
         send_later(partial(self._mail, kind, address))
 
     def _verify(self, data: Record, params: Params) -> None:
-        stored, user = self._tokens.find(VERIFY, data.get("value"))
-        self._tokens.use(stored)
+        stored, user = self._tokens.take(VERIFY, data.get("value"))
         is_new = stored["address"] != user[self._field]
         changes = {self._field: stored["address"]} if is_new else {}
 
@@ -271,21 +256,15 @@ class AccountManagement(Capabilities):
             send_later(partial(self._tokens.notify, user))
 
     def _set_password(self, kind: str, data: Record, params: Params) -> None:
-        """Set the password of a user by a token that was sent to the address.
-
-        :param kind: The kind of the token.
-        :raises BadRequest: The token is not valid, or the password can't be one.
-        """
+        """Set the password of a user by a token that was sent to the address."""
         value = _mapping(data.get("value"))
-        stored, user = self._tokens.find(kind, value.get("token"))
+        stored, user = self._tokens.take(kind, value.get("token"))
 
         # A token for a new address confirms that address, and nothing else.
         if stored["address"] != user[self._field]:
             raise invalid_token()
 
-        password = self._new_password(value)
-        self._tokens.use(stored)
-        self._prove(user, {self._password: password}, params)
+        self._prove(user, {self._password: self._new_password(value)}, params)
 
         if kind == RESET:
             send_later(partial(self._tokens.notify, user))
@@ -294,8 +273,6 @@ class AccountManagement(Capabilities):
         """Write the changes of a caller who has proven to own an address. If nobody has
         before, a stranger may have made the user: logins at providers and sessions end,
         but for a caller who is logged in as the user.
-
-        :param changes: The changes, with the address if it is a new one.
         """
         id = user[self._users.id]
         is_proven = self._verified is not None and user.get(self._verified)
@@ -318,12 +295,8 @@ class AccountManagement(Capabilities):
 
     def _services(self) -> list[AuthenticationService]:
         """Return all authentication services of the users."""
-        return [
-            service
-            for service in current_records.authentications.values()
-            if service.users_path in self._users.services
-            and self._users.has(service.users)
-        ]
+        services = current_records.authentications.values()
+        return [s for s in services if s.lookup.is_there and self._users.has(s.users)]
 
     def _change_password(self, data: Record, params: Params) -> None:
         value = _mapping(data.get("value"))
@@ -349,9 +322,6 @@ class AccountManagement(Capabilities):
         """Return the record of the caller, who knows the password.
 
         :param field: The field of the value with the current password.
-        :raises NotAuthenticated: The caller is not logged in.
-        :raises Forbidden: The value names another user.
-        :raises BadRequest: The password is wrong.
         """
         if not self._is_caller(params):
             raise NotAuthenticated("Not authenticated")
@@ -363,7 +333,8 @@ class AccountManagement(Capabilities):
             raise Forbidden("This is not the user who is logged in.")
 
         with self._authentication.attempt(user[self._field] or ""):
-            password, hash = _text(value, field), user.get(self._password)
+            password = text_of(value.get(field), field)
+            hash = user.get(self._password)
 
             if not self._authentication.verify_password(password, hash):
                 problem = Problem("Current password is incorrect.", "wrong")
@@ -393,11 +364,9 @@ class AccountManagement(Capabilities):
         return self._verified is None or bool(user.get(self._verified))
 
     def _address_in(self, value: t.Any) -> str:
-        """Return the address that a value names, in the form that is stored.
-
-        :raises BadRequest: It names none.
-        """
-        address = self._users.normalized(_text(_mapping(value), self._field))
+        """Return the address that a value names, in the form that is stored."""
+        text = text_of(_mapping(value).get(self._field), self._field)
+        address = self._users.normalized(text)
 
         if len(address) > MAX_ADDRESS:
             raise self._problem(TOO_LONG)
@@ -405,10 +374,7 @@ class AccountManagement(Capabilities):
         return address
 
     def _check_address(self, address: str) -> None:
-        """Check a new address, also by the schemas of the users.
-
-        :raises BadRequest: It can't be one.
-        """
+        """Check a new address, also by the schemas of the users."""
         users, fields = self._users.service, fields_of(self._users.service)
         problem = None if is_address(address) else NO_ADDRESS
 
@@ -433,10 +399,6 @@ class AccountManagement(Capabilities):
         return BadRequest(f"'{field}' {problem}.", errors={field: problem})
 
     def _new_password(self, value: Record) -> str:
-        """Return a new password.
-
-        :raises BadRequest: It can't be one.
-        """
         password: t.Any = value.get(self._password)
         self._authentication.settings.passwords.check(password, self._password)
         return t.cast("str", password)
@@ -457,15 +419,3 @@ def _mapping(value: t.Any) -> Record:
         raise BadRequest("'value' is not an object.")
 
     return value
-
-
-def _text(value: Record, name: str) -> str:
-    text = value.get(name)
-
-    if not isinstance(text, str):
-        raise BadRequest(f"'{name}' is not text.", errors={name: NO_TEXT})
-
-    if not text:
-        raise BadRequest(f"'{name}' is empty.", errors={name: EMPTY})
-
-    return text

@@ -79,8 +79,6 @@ class MailedTokens:
     """Sends tokens to users, and finds the users of tokens. A token ends if the
     password or the address of its user changes.
 
-    :param authentication: The service that logs the users in.
-    :param table: Stores the tokens.
     :param send: Sends a mail.
     :param lifetimes: The seconds that tokens are valid, by kind.
     """
@@ -104,33 +102,31 @@ class MailedTokens:
         :param kind: The kind of the token.
         :param mail: The kind of the mail.
         """
+        id, now = user[self._users.id], int(time.time())
+
         if not is_address(address):
-            logger.warning("User %r has no address for mails.", user[self._users.id])
+            logger.warning("User %r has no address for mails.", id)
             return
+
+        token = secrets.token_urlsafe(32)
+        digest = digest_of(token)
+        stored = {
+            "id": digest[:ID_LENGTH],
+            "kind": kind,
+            "owner": str(id),
+            "digest": digest,
+            "state": self._state(kind, user),
+            "issued": now,
+            "expires": now + self._lifetimes[kind],
+            "address": address,
+        }
 
         with Transaction():
             # Hooks refuse a user who is blocked.
-            shown = self._authentication.get_user(user[self._users.id])
-            token = self._create(kind, user, address)
+            shown = self._authentication.get_user(id)
+            self._table.add(stored)
 
         self._send(Mail(mail, address, shown, token))
-
-    def _create(self, kind: str, user: Record, address: str) -> str:
-        token, now = secrets.token_urlsafe(32), int(time.time())
-        digest = digest_of(token)
-        self._table.add(
-            {
-                "id": digest[:ID_LENGTH],
-                "kind": kind,
-                "owner": str(user[self._users.id]),
-                "digest": digest,
-                "state": self._state(kind, user),
-                "issued": now,
-                "expires": now + self._lifetimes[kind],
-                "address": address,
-            }
-        )
-        return token
 
     def notify(self, user: Record) -> None:
         """Tell a user that the password or the address was changed.
@@ -143,10 +139,11 @@ class MailedTokens:
             shown = self._authentication.get_user(user[self._users.id])
             self._send(Mail("changed", address, shown))
 
-    def find(self, kind: str, token: t.Any) -> tuple[Record, Record]:
-        """Return a token as it is stored, and its user.
+    def take(self, kind: str, token: t.Any) -> tuple[Record, Record]:
+        """Return a token as it is stored, and its user. It is used then, unless the
+        call fails.
 
-        :raises BadRequest: It is not valid.
+        :raises BadRequest: It is not valid, or was used meanwhile.
         """
         digest = digest_of(token) if isinstance(token, str) else ""
         stored = self._table.get(digest[:ID_LENGTH], kind)
@@ -159,18 +156,12 @@ class MailedTokens:
         except NotFound as error:
             raise invalid_token() from error
 
-        if stored["state"] != self._state(kind, user):
+        is_new = stored["state"] == self._state(kind, user)
+
+        if not is_new or not self._table.remove(stored["id"]):
             raise invalid_token()
 
         return stored, user
-
-    def use(self, stored: Record) -> None:
-        """Remove a token, so that it is used once.
-
-        :raises BadRequest: It was used meanwhile.
-        """
-        if not self._table.remove(stored["id"]):
-            raise invalid_token()
 
     def _state(self, kind: str, user: Record) -> str:
         """Return a fingerprint of what a token depends on."""

@@ -100,13 +100,7 @@ class Passwords:
         :param field: The name of the field that has it, for errors.
         :raises BadRequest: It is not text, too short or too long.
         """
-        if not isinstance(password, str):
-            raise BadRequest(f"'{field}' is not text.", errors={field: NO_TEXT})
-
-        if not password:
-            raise BadRequest(f"'{field}' is empty.", errors={field: EMPTY})
-
-        if len(password) < self.min_length:
+        if len(text_of(password, field)) < self.min_length:
             problem = too_short(self.min_length, "characters")
             raise BadRequest(f"'{field}' {problem}.", errors={field: problem})
 
@@ -137,6 +131,21 @@ class Passwords:
     @cached_property
     def _unknown_hash(self) -> str:
         return self.hash(secrets.token_hex(16))
+
+
+def text_of(value: t.Any, field: str) -> str:
+    """Return a text that a client has sent.
+
+    :param field: The name of the field that has it, for errors.
+    :raises BadRequest: It is not text, or empty.
+    """
+    if not isinstance(value, str):
+        raise BadRequest(f"'{field}' is not text.", errors={field: NO_TEXT})
+
+    if not value:
+        raise BadRequest(f"'{field}' is empty.", errors={field: EMPTY})
+
+    return value
 
 
 def _verify(hash: str, password: str) -> bool | None:
