@@ -6,7 +6,11 @@ import ipaddress
 import math
 import time
 import typing as t
+from collections import defaultdict, deque
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
+from threading import Lock
 
 from flask import current_app, has_request_context, request
 
@@ -18,7 +22,7 @@ from .records import current_records
 from .token_table import digest_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from flask import Flask
     from flask_limiter import Limiter
@@ -30,12 +34,6 @@ if t.TYPE_CHECKING:
 
 SETTING: t.Final = "RECORDS_LIMITS"
 
-VIEWS: t.Final = ("oauth.start", "oauth.callback")
-"""The names of the limits of logins at OAuth providers."""
-
-REDIS: t.Final = ("redis://", "rediss://")
-"""The beginnings of the URLs of a Redis server."""
-
 STORAGE_OPTIONS: t.Final = {"socket_timeout": 2, "socket_connect_timeout": 2}
 """The seconds that a question to Redis waits for a connection, and for the answer."""
 
@@ -46,6 +44,9 @@ COUNTED_APART: t.Final = (
     " the counts: RATELIMIT_STORAGE_URI, or FLASK_RATELIMIT_STORAGE_URI in the"
     " environment, may be the Redis of RECORDS_REALTIME['message_queue']."
 )
+
+MAX_KEYS: t.Final = 10_000
+"""The number of names and addresses whose failed logins are remembered."""
 
 KEYS: t.Final = {"limit", "by"}
 """The keys of a limit that counts by user."""
@@ -67,6 +68,76 @@ class Limit(t.NamedTuple):
 NO_LIMIT: t.Final = Limit()
 
 
+@dataclass(frozen=True)
+class FailedLogins:
+    """Refuses logins of an address, or as one user, of which too many have failed in
+    this process.
+    """
+
+    by_name: int = 20
+    """The number of logins as one user that may fail, from all addresses."""
+
+    by_address: int = 100
+    """The number of logins from one address that may fail, as all users."""
+
+    minutes: int = 15
+    """The minutes that they count."""
+
+    _times: dict[str, deque[float]] = field(
+        default_factory=lambda: defaultdict(deque), repr=False, compare=False
+    )
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
+
+    @contextmanager
+    def attempt(self, name: str) -> Iterator[None]:
+        """Count a login that fails meanwhile. Logins at once count until they succeed.
+
+        :raises TooManyRequests: Too many have failed.
+        """
+        now = time.monotonic()
+        counts = {digest_of(name): self.by_name, client_address(): self.by_address}
+
+        with self._lock:
+            for key, most in counts.items():
+                self._check(key, most, now)
+
+            for key in counts:
+                self._times[key].append(now)
+
+        has_failed = False
+
+        try:
+            yield
+        except RecordsError as error:
+            has_failed = error.code is not None and error.code < 500
+            raise
+        finally:
+            if not has_failed:
+                self._forget(counts, now)
+
+    def _forget(self, keys: Iterable[str], now: float) -> None:
+        with self._lock:
+            for times in filter(None, map(self._times.get, keys)):
+                if now in times:
+                    times.remove(now)
+
+    def _check(self, key: str, most: int, now: float) -> None:
+        times, seconds = self._times[key], self.minutes * 60
+
+        while times and times[0] <= now - seconds:
+            times.popleft()
+
+        if len(times) >= most:
+            message = "Too many logins have failed. Try again later."
+            raise _too_many(message, times[0] + seconds - now)
+
+        # The key that has not failed for the longest time goes first.
+        self._times[key] = self._times.pop(key)
+
+        if len(self._times) > MAX_KEYS:
+            del self._times[next(iter(self._times))]
+
+
 class Limits:
     """Refuses calls of a client that come too often, by its address, and logins by the
     user, too. The application's Flask-Limiter counts them.
@@ -86,7 +157,8 @@ class Limits:
 
         :raises RuntimeError: A limit is not valid.
         """
-        limits: dict[str, t.Any] = dict.fromkeys(VIEWS, "30 per minute")
+        views = ("oauth.start", "oauth.callback")
+        limits: dict[str, t.Any] = dict.fromkeys(views, "30 per minute")
 
         for path, service in authentications.items():
             limits[f"{path}.create"] = "20 per minute; 200 per hour"
@@ -127,7 +199,7 @@ class Limits:
         path, method = context.path, context.method
 
         if method != "create" or path not in current_records.authentications:
-            by_user = _limits().get(f"{path}.{method}", NO_LIMIT).by_user
+            by_user = _limit_of(path, method).by_user
             client = partial(_caller_of, context) if by_user else client_address
             self.count(path, method, client)
 
@@ -136,7 +208,7 @@ class Limits:
 
         :raises TooManyRequests: There were too many.
         """
-        limits = _limits().get(f"{path}.{method}", NO_LIMIT).items
+        limits = _limit_of(path, method).items
 
         if not limits or not self._limiter.enabled or not has_request_context():
             return
@@ -158,17 +230,20 @@ class Limits:
             return
 
         window = strategy.get_window_stats(limit, *key)
-        error = TooManyRequests(f"Too many requests: {limit} at most.")
-        seconds = math.ceil(window.reset_time - time.time())
-        error.headers["Retry-After"] = str(max(1, seconds))
-        raise error
+        message = f"Too many requests: {limit} at most."
+        raise _too_many(message, window.reset_time - time.time())
+
+
+def _too_many(message: str, seconds: float) -> TooManyRequests:
+    error = TooManyRequests(message)
+    error.headers["Retry-After"] = str(max(1, math.ceil(seconds)))
+    return error
 
 
 def count_account(path: str, account: str) -> None:
     """Count an attempt of a client on an account, if calls are limited.
 
     :param path: The path of the service whose limit counts.
-    :param account: The name of the account, or what a client takes for it.
     :raises TooManyRequests: There were too many attempts.
     """
     # The storage of the counts has no names.
@@ -211,14 +286,15 @@ def _bound_storage(app: Flask) -> None:
     """
     app.config.setdefault("RATELIMIT_STORAGE_URI", "memory://")
 
-    if str(app.config.get("RATELIMIT_STORAGE_URI")).startswith(REDIS):
+    if str(app.config["RATELIMIT_STORAGE_URI"]).startswith(("redis://", "rediss://")):
         custom = app.config.get("RATELIMIT_STORAGE_OPTIONS") or {}
         app.config["RATELIMIT_STORAGE_OPTIONS"] = {**STORAGE_OPTIONS, **custom}
 
 
-def _limits() -> Mapping[str, Limit]:
-    """Return the limits of the current application, by the name of the call."""
-    return t.cast("Mapping[str, Limit]", current_app.extensions.get(EXTENSION, {}))
+def _limit_of(path: str, method: str) -> Limit:
+    """Return the limit of a call in the current application."""
+    limits: Mapping[str, Limit] = current_app.extensions.get(EXTENSION, {})
+    return limits.get(f"{path}.{method}", NO_LIMIT)
 
 
 def _caller_of(context: HookContext) -> str:

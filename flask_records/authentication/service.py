@@ -30,7 +30,6 @@ from .strategies import (
     schema_of_credentials,
     schema_of_login,
 )
-from .token_table import digest_of
 from .tokens import REASONS, UserTokens, VerifiedUser
 from .users import Users
 
@@ -465,7 +464,7 @@ class AuthenticationService(Capabilities):
         if failed is None or current_records.limits or not is_of_client():
             yield
         else:
-            with failed.attempt(digest_of(account), client_address()):
+            with failed.attempt(account):
                 yield
 
     def hash_password(self, password: str) -> str:

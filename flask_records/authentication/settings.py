@@ -17,7 +17,7 @@ from ..settings import (
     TEXT,
     TEXTS,
 )
-from .failed_logins import FailedLogins
+from .limits import FailedLogins
 from .oauth_settings import OAuthSettings
 from .passwords import Passwords
 from .tokens import DAY, Tokens
@@ -62,11 +62,6 @@ LIFETIME: t.Final = Check(
     lambda value: _seconds(value) > 0, "a number of seconds, or like '15m', '12h', '1d'"
 )
 
-FAILED_LOGINS: t.Final = Check(
-    lambda value: value is False or MAPPING.is_valid(value),
-    "a mapping such as {'by_name': 20}, or False",
-)
-
 NAME: t.Final = Check(lambda value: isinstance(value, str) and value != "", "text")
 
 CHECKS: t.Final[Mapping[str, Check]] = {
@@ -81,7 +76,10 @@ CHECKS: t.Final[Mapping[str, Check]] = {
         "issuer": NAME,
         "strategies": TEXTS,
         "passwords": MAPPING,
-        "failed_logins": FAILED_LOGINS,
+        "failed_logins": Check(
+            lambda value: value is False or MAPPING.is_valid(value),
+            "a mapping such as {'by_name': 20}, or False",
+        ),
         "oauth": MAPPING.secret(),
     }.items()
 }
@@ -93,6 +91,9 @@ MEMORY: t.Final = Check(
 
 PASSWORDS: t.Final = {"memory": MEMORY, "passes": COUNT, "min_length": COUNT}
 """The checks of the costs of a password, and of its length."""
+
+FAILED_LOGINS: t.Final = dict.fromkeys(("by_name", "by_address", "minutes"), COUNT)
+"""The checks of the limits of failed logins."""
 
 
 @dataclass(frozen=True)
@@ -149,34 +150,22 @@ class AuthenticationSettings:
         options.setdefault("refresh_lifetime", 30 * DAY)
         origins = CorsSettings.of(app).origins
         strategies = tuple(options.get("strategies", cls.strategies))
+        place, failed = f"{name}['failed_logins']", options.get("failed_logins")
+        limits = read_settings(place, failed or {}, FAILED_LOGINS, example={})
+        passwords = read_settings(
+            f"{name}['passwords']", options.get("passwords"), PASSWORDS, example={}
+        )
         return cls(
             name=name,
             tokens=_tokens(app, name, options),
-            passwords=_passwords(name, options.get("passwords"), hasher),
-            failed_logins=_failed_logins(name, options.get("failed_logins", {})),
+            passwords=Passwords(**passwords, hasher=hasher),
+            failed_logins=None if failed is False else FailedLogins(**limits),
             strategies=(*strategies, "refresh") if refresh else strategies,
             refresh_lifetime=_seconds(options["refresh_lifetime"]) if refresh else 0,
             oauth=OAuthSettings.parse(
                 options.get("oauth", {}), f"{name}['oauth']", origins
             ),
         )
-
-
-def _passwords(
-    name: str, value: t.Any, hasher: Callable[[str], str] | None
-) -> Passwords:
-    place = f"{name}['passwords']"
-    options = read_settings(place, value, PASSWORDS, example={"passes": 3})
-    return Passwords(**options, hasher=hasher)
-
-
-def _failed_logins(name: str, value: t.Any) -> FailedLogins | None:
-    if value is False:
-        return None
-
-    checks = dict.fromkeys(("by_name", "by_address", "minutes"), COUNT)
-    place = f"{name}['failed_logins']"
-    return FailedLogins(**read_settings(place, value, checks, example={"by_name": 20}))
 
 
 def _tokens(app: Flask, name: str, options: Record) -> Tokens:

@@ -15,7 +15,7 @@ from flask_records import (
     TooManyRequests,
     Unavailable,
 )
-from flask_records.authentication import failed_logins
+from flask_records.authentication import limits
 from tests.authentication import ANN, CHEAP, LOGIN, make_records, SECRET, serving
 from tests.http.authentication.authenticated import start
 from tests.models import User
@@ -126,7 +126,7 @@ def test_logins_at_once_are_limited_too(client):
 
 
 def test_memory_is_bounded(client, monkeypatch):
-    monkeypatch.setattr(failed_logins, "MAX_KEYS", 4)
+    monkeypatch.setattr(limits, "MAX_KEYS", 4)
     service = client.application.extensions["records"].authentication()
 
     # A name that fails again and again is not among those that are forgotten.
