@@ -85,20 +85,23 @@ def check_users(records: AuthenticationRecords, apps: Collection[Flask]) -> None
         authentication.lookup.normalize_writes()
 
         for app in apps:
-            _check_passwords(records, app, authentication)
-            _check_tokens(records, app, authentication)
+            settings = authentication.settings_of(app)
+            used = [authentication.strategies.get(name) for name in settings.strategies]
+            _check_users(records, authentication, settings, used)
+            _check_tokens(records, authentication, settings, used)
 
 
 def _check_tokens(
-    records: AuthenticationRecords, app: Flask, authentication: AuthenticationService
+    records: AuthenticationRecords,
+    authentication: AuthenticationService,
+    settings: AuthenticationSettings,
+    used: Collection[t.Any],
 ) -> None:
     """Check that there can be tokens, if a strategy or a service needs one.
 
     :raises RuntimeError: There is no key or no user for them.
     """
-    settings = authentication.settings_of(app)
     problem = settings.tokens.problem
-    used = [authentication.strategies.get(name) for name in settings.strategies]
     # A strategy that finds a login in each request issues no tokens.
     has_logins = any(each is JWT or not getattr(each, "parse", None) for each in used)
 
@@ -123,27 +126,25 @@ def _check_tokens(
             raise RuntimeError(NO_TOKENS.format(path=path, problem=problem))
 
 
-def _check_passwords(
-    records: AuthenticationRecords, app: Flask, authentication: AuthenticationService
+def _check_users(
+    records: AuthenticationRecords,
+    authentication: AuthenticationService,
+    settings: AuthenticationSettings,
+    used: Collection[t.Any],
 ) -> None:
     """Check that there are users with the fields of logins, and that no service over
     them shows password hashes or stores plain passwords.
 
     :raises RuntimeError: A check fails. The message has the lines to write.
     """
-    settings = authentication.settings_of(app)
-    used = [authentication.strategies.get(name) for name in settings.strategies]
-    has_users = authentication.users_path in records.services
+    has_users, providers = authentication.lookup.is_there, settings.oauth.providers
 
     # Strategies of an application may need no users.
-    if not (has_users or JWT in used or LOCAL in used or settings.oauth.providers):
+    if not (has_users or JWT in used or LOCAL in used or providers):
         return
 
     if (fields := fields_of(authentication.users)) is not None:
-        _check_provider_fields(settings, fields, authentication.users_path)
-
-        if LOCAL in used:
-            _check_login_fields(authentication, fields, settings.name)
+        _check_fields(authentication, settings, fields, is_local=LOCAL in used)
 
     for service in records.services.values():
         problems = "\n".join(_problems(records, authentication, service))
@@ -152,9 +153,15 @@ def _check_passwords(
             raise RuntimeError(problems)
 
 
-def _check_provider_fields(
-    settings: AuthenticationSettings, fields: Fields, path: str
+def _check_fields(
+    authentication: AuthenticationService,
+    settings: AuthenticationSettings,
+    fields: Fields,
+    *,
+    is_local: bool,
 ) -> None:
+    path = authentication.users_path
+
     for provider in settings.oauth.providers.values():
         name = provider.id_field
 
@@ -164,18 +171,14 @@ def _check_provider_fields(
                 f" '{path}': text that is unique and can be null."
             )
 
-
-def _check_login_fields(
-    authentication: AuthenticationService, fields: Fields, setting: str
-) -> None:
-    for option in ("username", "password"):
+    for option in ("username", "password") if is_local else ():
         name = getattr(authentication, option)
 
         if name not in fields.names:
             raise RuntimeError(
-                f"AuthenticationService({option}={name!r}) names no field of"
-                f" '{authentication.users_path}'. Name another one, or leave 'local'"
-                f" out of {setting}['strategies'] if nobody logs in with a password."
+                f"AuthenticationService({option}={name!r}) names no field of '{path}'."
+                " Name another one, or leave 'local' out of"
+                f" {settings.name}['strategies'] if nobody logs in with a password."
             )
 
 

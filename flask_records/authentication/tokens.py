@@ -187,7 +187,14 @@ class Tokens:
                 refusal = error
                 break
 
-        raise refused(self._message_of(refusal)) from refusal
+        message = REFUSALS.get(type(refusal).__name__, "invalid token")
+
+        if isinstance(refusal, jwt.MissingRequiredClaimError):
+            message = f"jwt has no {refusal.claim}"
+
+        raise refused(
+            message.format(audience=self.audience, issuer=self.issuer)
+        ) from refusal
 
     def _decode(self, key: t.Any, token: str, is_expiry_checked: bool) -> Record:
         import jwt
@@ -215,21 +222,10 @@ class Tokens:
 
         return payload
 
-    def _message_of(self, error: Exception) -> str:
-        import jwt
-
-        if isinstance(error, jwt.MissingRequiredClaimError):
-            return f"jwt has no {error.claim}"
-
-        message = REFUSALS.get(type(error).__name__, "invalid token")
-        return message.format(audience=self.audience, issuer=self.issuer)
-
 
 class UserTokens:
     """Issues tokens to users, finds the users of tokens, and revokes tokens: single
     ones, and all of a user that were issued until some time.
-
-    :param service: The authentication service.
     """
 
     def __init__(self, service: AuthenticationService) -> None:
@@ -244,7 +240,6 @@ class UserTokens:
         user.
 
         :param claims: Claims besides those that every token has.
-        :raises NotAuthenticated: There is no user.
         """
         if user is None:
             raise NotAuthenticated("A token is issued for a user only.")
@@ -278,8 +273,6 @@ class UserTokens:
     def user_and_hash_of(self, payload: Record) -> tuple[Record, str | None]:
         """Return the user that a token was issued for, and the password hash that the
         token depends on.
-
-        :raises NotAuthenticated: As :meth:`user_of`.
         """
         if payload["exp"] <= time.time():
             raise refused(EXPIRED)
@@ -303,10 +296,7 @@ class UserTokens:
         return user, hash
 
     def revoke(self, payload: Record) -> None:
-        """Revoke one token, or all of its session, if there is a store.
-
-        :param payload: Its claims.
-        """
+        """Revoke one token, or all of its session, if there is a store."""
         if self._store is not None:
             # The latest token of the session may be a new one.
             latest = int(time.time()) + self._service.settings.tokens.lifetime
@@ -316,9 +306,6 @@ class UserTokens:
     def revoke_user(self, id: Id) -> None:
         """Revoke all tokens of a user that were issued until now, for good. Later ones
         state a time of issue that is not before the mark.
-
-        :param id: The identifier of the user.
-        :raises RuntimeError: There is no store.
         """
         if self._store is None:
             raise RuntimeError(
@@ -330,29 +317,26 @@ class UserTokens:
         self._store.put_mark(self._key_of(id), mark, MAX_TIME)
 
     def mark_of(self, id: Id) -> int:
-        """Return the time from which on tokens of a user are valid, or 0.
-
-        :param id: The identifier of the user.
-        """
+        """Return the time from which on tokens of a user are valid, or 0."""
         return 0 if self._store is None else self._store.latest_mark(self._key_of(id))
 
     def _load_unless_revoked(self, payload: Record) -> tuple[Record, Record]:
         """Return the user of a token, as clients and as hooks see them."""
-        store, checked = self._store, None
+        if self._store is None:
+            return self._users.load(payload["sub"])
+
         keys = _key_of_session(payload), self._key_of(payload["sub"])
 
         def check(mark: int | None) -> None:
             if payload["iat"] < (mark or 0):
                 raise NotAuthenticated("jwt revoked")
 
-        if store is not None:
-            checked = store.checked_value(keys, check)
-
+        checked = self._store.checked_value(keys, check)
         loaded = self._users.load(payload["sub"], checked)
 
         # The users may be in another database, or be loaded in another way.
-        if store is not None and not (checked and checked.is_checked):
-            check(store.latest_mark(*keys))
+        if not checked.is_checked:
+            check(self._store.latest_mark(*keys))
 
         return loaded
 
@@ -405,10 +389,7 @@ def _key_of_session(payload: Record) -> str:
 
 
 def _check_form(token: t.Any) -> None:
-    """Refuse what can't be a token.
-
-    :raises NotAuthenticated: It can't.
-    """
+    """Refuse what can't be a token."""
     if not isinstance(token, str):
         raise refused("jwt must be a string")
 
