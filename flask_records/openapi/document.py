@@ -69,24 +69,14 @@ def document_text(params: Params | None = None) -> bytes:
     paths: dict[str, t.Any] = {}
     webhooks: dict[str, t.Any] = {}
     tags: list[Mapping[str, str]] = []
-
     caller = params or Params(provider="rest")
-
     described = describe(caller, only_usable=params is not None)
-    known = {each.path: names[each.path] for each in described}
-    known_records = [(names[each.path], each.schemas.record) for each in described]
 
     for service in described:
-        strategies = (
-            SCHEMES.get(name, name)
-            for name in records.accesses[service.path].strategies
-        )
-        operations = Operations(
-            service,
-            known,
-            known_records,
-            [{name: []} for name in strategies if name in schemes],
-        )
+        strategies = records.accesses[service.path].strategies
+        accepted = [SCHEMES.get(name, name) for name in strategies]
+        schemed: list[Schema] = [{name: []} for name in accepted if name in schemes]
+        operations = Operations(service, described, names, schemed)
         text = {"description": service.text} if service.text else {}
         tags.append({"name": service.tag, **text})
         schemas |= operations.schemas()
@@ -117,10 +107,7 @@ def document_text(params: Params | None = None) -> bytes:
 
 
 def _stream(security: list[dict[str, t.Any]]) -> tuple[str, dict[str, t.Any]]:
-    """Return the path of the stream of events, with its operation.
-
-    :param security: The schemes of which a caller may use one.
-    """
+    """Return the path of the stream of events, with its operation."""
     path = next(current_app.url_map.iter_rules(STREAM)).rule.rstrip("/")
     return path, {
         "operationId": "streamEvents",
@@ -135,21 +122,15 @@ def _stream(security: list[dict[str, t.Any]]) -> tuple[str, dict[str, t.Any]]:
 
 def _schemes(records: AuthenticationRecords) -> dict[str, Schema]:
     """Return the schemes of all strategies that read the headers of requests."""
+    root = fill_placeholders(current_routes().mount.url_prefix, "{{{}}}".format)
+    paths = " or ".join(f"POST {root}/{path}" for path in records.authentications)
+    token = f"The {ACCESS_TOKEN} of the answer to {paths}."
     return {
         SCHEMES.get(name, name): {
-            "description": _way_to_tokens(records)
-            if name in SCHEMES
-            else f"The strategy '{name}'.",
+            "description": token if name in SCHEMES else f"The strategy '{name}'.",
             **(strategy.scheme or UNKNOWN),
         }
         for authentication in records.authentications.values()
         for name, strategy in authentication.strategies.items()
         if isinstance(strategy, Strategy) and strategy.parse is not None
     }
-
-
-def _way_to_tokens(records: AuthenticationRecords) -> str:
-    """Return the text about access tokens."""
-    root = fill_placeholders(current_routes().mount.url_prefix, "{{{}}}".format)
-    paths = " or ".join(f"POST {root}/{path}" for path in records.authentications)
-    return f"The {ACCESS_TOKEN} of the answer to {paths}."

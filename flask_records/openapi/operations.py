@@ -127,26 +127,26 @@ class Operations:
     """Describes the requests to one service.
 
     :param service: The service, as its caller sees it.
-    :param names: The names of the services that the caller knows, in names of schemas
-        and operations, by path.
-    :param records: The names and schemas of the records of these services.
+    :param services: All services that the caller knows.
+    :param names: The names of services in names of schemas and operations, by path.
     :param security: The schemes of which a call that is not public needs one.
     """
 
     def __init__(
         self,
         service: ServiceDescription,
+        services: Sequence[ServiceDescription],
         names: Mapping[str, str],
-        records: Sequence[tuple[str, Schema]],
         security: Sequence[Schema],
     ) -> None:
         self._service = service
-        self._names = names
+        self._names = {each.path: names[each.path] for each in services}
         self._name = names[service.path]
         self._record = reference(self._name)
         ends = {"": service.schemas.record, PAGE: service.page}
         ends[GROUPS] = service.schemas.groups
         own = [(f"{self._name}{end}", each) for end, each in ends.items() if each]
+        records = [(names[each.path], each.schemas.record) for each in services]
         self._named = [*own, *records]
         self._security = security
 

@@ -138,10 +138,7 @@ class Params:
 
     @classmethod
     def of(cls, value: AnyParams) -> Params:
-        """Return params for another call, with the same query.
-
-        :param value: Params, or a query alone.
-        """
+        """Return params for another call, with the same query."""
         if isinstance(value, Params):
             return replace(value)
 

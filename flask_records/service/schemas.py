@@ -131,37 +131,31 @@ def schemas_of(service: Service, params: Params | None = None) -> Schemas:
     """
     parts, classes = service.capabilities, service.schemas
     schemas = parts.schemas_for(params)
+    bodies = {name: each.data for name, each in classes.items() if each.data}
+    results = {name: each.result for name, each in classes.items() if each.result}
+    own = [name for name in service.methods if name in METHODS]
+    is_checked = results.keys() >= {*own}
+    part: t.Literal["record", "result"] = "result" if is_checked else "record"
     changes: dict[str, t.Any] = {}
 
-    for method in BODIES:
-        data = classes[method].data if method in classes else None
+    for method in [name for name in BODIES if name in bodies]:
+        data = bodies[method]
+        body = data.json_schema("patch" if method == "patch" else "body")
+        model, record = getattr(schemas, method), schemas.record
+        is_plain = parts.model is None
+        changes[method] = body if is_plain else _written(data, body, model, record)
 
-        if data is not None:
-            body = data.json_schema("patch" if method == "patch" else "body")
-            own, record = getattr(schemas, method), schemas.record
-            is_plain = parts.model is None
-            changes[method] = body if is_plain else _written(data, body, own, record)
-
-    results = [each.result for name, each in classes.items() if name in METHODS]
-    result = next(filter(None, results), None)
-    own = [name for name in service.methods if name in METHODS]
-    is_checked = all(name in classes and classes[name].result for name in own)
-    part: t.Literal["record", "result"] = "result" if is_checked else "record"
-
-    if result is not None:
-        record = result.json_schema(part)
+    if first := next((name for name in results if name in METHODS), None):
+        record = results[first].json_schema(part)
         changes |= {"record": record, "many": list_of(record)}
 
-    find = classes.get("find")
+    if find := classes.get("find"):
+        if find.result is not None:
+            found = find.result.json_schema(part)
+            changes["found"] = MAKE_FOUND[find.shape](found)
 
-    if find is not None and find.result is not None:
-        found = find.result.json_schema(part)
-        changes["found"] = MAKE_FOUND[find.shape](found)
-
-    query = classes["find"].query if "find" in classes else None
-
-    if query is not None:
-        changes["query"] = query.json_schema("query")
+        if find.query is not None:
+            changes["query"] = find.query.json_schema("query")
 
     return schemas._replace(**changes)
 
