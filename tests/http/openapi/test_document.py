@@ -1,253 +1,369 @@
-"""The OpenAPI document of an application."""
+"""The OpenAPI document of an application with everything, as generators read it."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import re
+from collections import Counter
+
 import pytest
-import sqlalchemy as sa
-from flask import Flask
-from flask_sqlalchemy import SQLAlchemy
 from openapi_spec_validator import validate
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from flask_records import (
-    AuthenticationService,
-    FlaskRecords,
-    hash_password,
-    Params,
-    SQLAlchemyService,
-)
+from flask_records import BadRequest
 from flask_records.openapi import document
-from flask_records.realtime import Realtime
-from tests.authentication import ANY_LOGIN
+from flask_records.openapi.reference import ReferenceSettings
+from flask_records.openapi.typescript import typescript
 
+from ...authentication import API_KEY, CHEAP, make_records, SECRET, serving
+from ...everything_app import app, records
 
-class Base(DeclarativeBase):
-    pass
-
-
-class Person(Base):
-    """A reader."""
-
-    __tablename__ = "person"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    email: Mapped[str] = mapped_column(sa.String(50), unique=True)
-    password: Mapped[str]
-    salary: Mapped[int] = mapped_column(default=0, comment="In euros.")
-    pages: Mapped[list[Page]] = relationship(back_populates="reader")
-
-
-class Page(Base):
-    __tablename__ = "page"
-    book: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    notes: Mapped[str | None]
-    readerId: Mapped[int] = mapped_column(sa.ForeignKey("person.id"))
-    reader: Mapped[Person] = relationship(back_populates="pages")
-
-
-class Bell:
-    """A bell at the door."""
-
-    def find(self, params):
-        """Return what has rung."""
-        return ["ding"]
-
-    def ring(self, data, params):
-        return None
-
-
-class Doors:
-    def find(self, params):
-        return []
-
-    def create(self, data, params):
-        return data
-
-    def remove(self, id, params):
-        return {"id": id}
-
-
-def salary_of(user):
-    return user is not None and {"id": user["id"]}
+VERBS = ("get", "post", "put", "patch", "delete")
 
 
 @pytest.fixture(scope="module")
-def app():
-    app = Flask("library")
-    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
-    app.config["SECRET_KEY"] = "5e" * 32
-    db = SQLAlchemy(app, model_class=Base)
-    records = FlaskRecords(url_prefix="/api")
-    people = SQLAlchemyService(
-        Person,
-        hidden=["password"],
-        visible={"salary": salary_of},
-        paginate={"default": 10, "max": 50},
-    )
-    people = records.add("people", people, public=["find"], allow=ANY_LOGIN)
-    people.before("create", "update", "patch")(hash_password())
-    pages = SQLAlchemyService(
-        Page,
-        multi=["create", "remove"],
-        whitelist=["$populate"],
-    )
-    records.add("people/<int:reader>/pages", pages, methods=["find", "get", "create"])
-    records.add("bell", Bell(), methods=["find", "ring"], public=True)
-    records.add("authentication", AuthenticationService("people"))
-    records.init_app(app)
+def made():
+    with app.app_context():
+        return document()
+
+
+@pytest.fixture
+def made_with_events(monkeypatch):
+    settings = ReferenceSettings(events=True)
+    monkeypatch.setitem(app.extensions, "records_openapi", settings)
 
     with app.app_context():
-        db.create_all()
-        yield app
+        return document()
 
 
 @pytest.fixture(scope="module")
-def made(app):
-    return document()
-
-
-def resolved(made, part):
-    """Return a part of a document that a reference stands for."""
-    for name in part["$ref"].removeprefix("#/").split("/"):
-        made = made[name]
-
-    return made
+def operations(made):
+    return {
+        operation["operationId"]: operation
+        for path in made["paths"].values()
+        for verb, operation in path.items()
+        if verb in VERBS
+    }
 
 
 def parameters_of(operation):
-    return {each["name"]: each["schema"] for each in operation["parameters"]}
+    return {each["name"]: each for each in operation["parameters"]}
 
 
-def body_of(made, operation):
-    content = operation["requestBody"]["content"]["application/json"]
-    return resolved(made, content["schema"])
+def body_of(operation):
+    return operation["requestBody"]["content"]["application/json"]["schema"]
 
 
-def test_document_is_valid(made):
+def nulls_in(schema):
+    """The places of null in a schema, but for texts."""
+    if isinstance(schema, dict):
+        return [*nulls_in([*schema.values()])]
+
+    if isinstance(schema, list):
+        return [null for each in schema for null in nulls_in(each)]
+
+    return [schema] if schema in (None, "null") else []
+
+
+def test_document_is_valid_and_has_all_that_it_refers_to(made):
     validate(made)
-    assert (made["openapi"], made["info"]["title"]) == ("3.1.0", "library")
+    names = re.findall(r'"#/components/schemas/(\w+)"', json.dumps(made))
+
+    assert {*names} <= made["components"]["schemas"].keys()
 
 
-def test_operations_are_those_that_a_service_has(made):
-    assert {
-        path: [verb for verb in item if verb != "parameters"]
+def test_operations_are_the_methods_of_the_services(made):
+    assert (made["openapi"], made["info"]["title"]) == ("3.1.0", "everything")
+    verbs = {
+        path: [verb for verb in item if verb in VERBS]
         for path, item in made["paths"].items()
-    } == {
-        "/api/people": ["get", "post"],
-        "/api/people/{id}": ["get", "put", "patch", "delete"],
-        "/api/people/{reader}/pages": ["get", "post"],
-        "/api/people/{reader}/pages/{id}": ["get"],
-        "/api/bell": ["get", "post"],
-        "/api/authentication": ["post", "delete"],
-        "/api/authentication/{id}": ["delete"],
     }
+    assert verbs["/users"] == ["get", "post"]
+    assert verbs["/users/{id}"] == ["get", "put", "patch", "delete"]
+    assert verbs["/tags"] == ["get", "post", "patch", "delete"]
+    assert verbs["/rooms/{roomId}/messages"] == ["get"]
+    assert verbs["/forecasts"] == ["get", "post"]
 
 
-def test_parameters_are_those_of_the_fields_and_options(made):
-    paths = made["paths"]
-    find = parameters_of(paths["/api/people"]["get"])
-    value = {"type": "string", "maxLength": 50}
+def test_parameters_are_those_of_the_fields_and_options(made, operations):
+    names = parameters_of(operations["findUsers"])
+    email = {"type": "string", "maxLength": 254}
 
-    assert (find["email"], find["email[$gt]"]) == (value, value)
-    assert find["email[$in]"] == {"type": "array", "items": value}
-    assert "email[$like]" not in find
-    names = {"x-enum-varnames": ["ascending", "descending"]}
+    assert names["email"]["schema"] == names["email[$gt]"]["schema"] == email
+    assert names["email[$in]"]["schema"] == {"type": "array", "items": email}
     direction = {"$ref": "#/components/schemas/Direction"}
-    assert find["$sort[email]"] == direction
-    assert resolved(made, direction) == {"type": "integer", "enum": [1, -1], **names}
-    assert find["$limit"]["default"] == 10
+    assert names["$sort[email]"]["schema"] == direction
+    assert made["components"]["schemas"]["Direction"] == {
+        "type": "integer",
+        "enum": [1, -1],
+        "x-enum-varnames": ["ascending", "descending"],
+    }
+    assert names["$limit"]["schema"]["default"] == 10
     # A list of queries has no place in a document.
-    assert "$or" not in find
-    assert "$populate" not in find
+    assert not {"email[$like]", "$or", "password"} & names.keys()
+    assert "$populate" not in parameters_of(operations["findRooms"])
+    populate = parameters_of(operations["getPeople"])["$populate"]["schema"]
+    paths = ["messages", *[f"messages.{name}" for name in ("user", "room", "tags")]]
+    assert populate["items"]["enum"] == paths
 
-    for path in ("/api/people/{reader}/pages", "/api/people/{reader}/pages/{id}"):
-        populate = parameters_of(paths[path]["get"])["$populate"]
-        assert populate["items"] == {"enum": ["reader"]}
 
-
-def test_bodies_have_what_a_client_sends(made):
-    body = body_of(made, made["paths"]["/api/people"]["post"])
-    change = body_of(made, made["paths"]["/api/people/{id}"]["patch"])
+def test_bodies_have_what_a_client_sends(made, operations):
+    schemas = made["components"]["schemas"]
+    body, change = schemas["UsersCreate"], schemas["UsersPatch"]
 
     assert body["required"] == ["email", "password"]
     assert body["properties"]["password"]["writeOnly"]
-    assert "id" not in body["properties"]
+    assert not {"id", "isVerified"} & body["properties"].keys()
     # Tools take a property with a default for one that is always there.
-    assert "default" not in body["properties"]["salary"]
+    assert "default" not in schemas["MessagesCreate"]["properties"]["points"]
     assert "required" not in change
+    kinds = [f"#/components/schemas/TagsCreate{end}" for end in ("", "List")]
+    assert body_of(operations["createTags"])["anyOf"] == [{"$ref": n} for n in kinds]
 
 
-def test_answers_are_records_or_pages(made):
-    found = made["paths"]["/api/people"]["get"]["responses"]["200"]
-    page = resolved(made, found["content"]["application/json"]["schema"])
-    record = resolved(made, page["properties"]["data"]["items"])
+def test_answers_are_records_or_pages(made, operations):
+    schemas = made["components"]["schemas"]
+    answer = operations["findUsers"]["responses"]["200"]["content"]
 
-    assert record["description"] == "A reader."
-    assert "password" not in record["properties"]
-    assert made["components"]["schemas"]["PeoplePages"]["required"] == ["id"]
+    page = {"$ref": "#/components/schemas/UsersPage"}
+    assert answer == {"application/json": {"schema": page}}
+    record = {"$ref": "#/components/schemas/Users"}
+    assert schemas["UsersPage"]["properties"]["data"]["items"] == record
+    assert schemas["Users"]["description"] == "A person who writes messages."
+    assert "password" not in schemas["Users"]["properties"]
+    assert schemas["Seats"]["required"] == ["id"]
 
 
-def test_errors_are_those_of_the_method(made):
-    paths = made["paths"]
-
-    assert {*paths["/api/people/{id}"]["get"]["responses"]} == {
+def test_errors_are_those_of_the_method(operations):
+    assert {*operations["getUsers"]["responses"]} == {
         *("200", "400", "401", "403", "404", "500", "503", "default"),
     }
-    assert "409" in paths["/api/people"]["post"]["responses"]
+    assert "409" in operations["createUsers"]["responses"]
 
 
-def test_custom_methods_are_named_by_their_header(made):
-    post = made["paths"]["/api/bell"]["post"]
-    (header,) = post["parameters"]
+def test_custom_methods_are_named_by_their_header(operations):
+    move = operations["moveForecasts"]
+    (header,) = move["parameters"]
 
-    assert (header["schema"]["enum"], header["required"]) == (["ring"], True)
-    assert "content" not in post["responses"]["200"]
-
-
-def test_texts_are_those_of_the_application(app):
-    made = document(Params(provider="rest", user={"id": 1}))
-
-    assert made["tags"][0] == {"name": "people", "description": "A reader."}
-    assert made["tags"][1] == {"name": "bell", "description": "A bell at the door."}
-    find = made["paths"]["/api/bell"]["get"]
-    assert find["description"] == "Return what has rung."
-    salary = made["components"]["schemas"]["People"]["properties"]["salary"]
-    assert salary["description"] == "In euros."
+    assert (header["schema"]["enum"], header["required"]) == (["move", "ping"], True)
+    assert "content" not in move["responses"]["204"]
 
 
-@pytest.mark.parametrize(("user", "is_shown"), [(None, False), ({"id": 1}, True)])
-def test_document_has_what_its_reader_may_see(app, user, is_shown):
-    made = document(Params(provider="rest", user=user))
-    fields = made["components"]["schemas"]["People"]["properties"]
+def test_texts_are_those_of_the_application(made, operations):
+    texts = {each["name"]: each.get("description") for each in made["tags"]}
 
-    assert ("salary" in fields) is is_shown
-    assert ("salary" in parameters_of(made["paths"]["/api/people"]["get"])) is is_shown
+    assert texts["users"] == "A person who writes messages."
+    assert texts["forecasts"] == "Forecasts, and moves of messages."
+    assert operations["moveForecasts"]["description"] == "Move a message."
+    assert operations["createAuthentication"]["summary"] == "Log in"
+    assert operations["removeAuthenticationMany"]["summary"] == "Log out"
+    text = made["components"]["schemas"]["Messages"]["properties"]["text"]
+    assert text["description"] == "In a few words."
 
 
-def test_events_are_webhooks_of_an_application_with_real_time(made):
-    app, records = Flask("tests"), FlaskRecords()
-    app.config["RECORDS_OPENAPI"] = {"events": True}
-    records.add("doors", Doors(), public=True)
-    bells = {"methods": ["find"], "events": ["rung"]}
-    records.add("bells", Bell(), public=True, **bells)
-    records.init_app(app)
-    Realtime(records).init_app(app)
+def test_strategies_are_schemes(made, operations):
+    schemes = made["components"]["securitySchemes"]
+    key = {"type": "apiKey", "in": "header", "name": "X-Api-Key"}
 
-    with app.app_context():
-        live = document()
-
-    validate(live)
-    assert all(each["post"]["security"] == [] for each in live["webhooks"].values())
-    assert "webhooks" not in made
-    assert {
-        name: (each["post"]["operationId"], body_schema(each["post"]))
-        for name, each in live["webhooks"].items()
-    } == {
-        "doors created": ("DoorsCreated", {"$ref": "#/components/schemas/Doors"}),
-        "doors removed": ("DoorsRemoved", {"$ref": "#/components/schemas/Doors"}),
-        "bells rung": ("BellsRung", {}),
+    assert operations["findMessages"]["security"] == [{"token": []}, {"api-key": []}]
+    assert operations["createUsers"]["security"] == []
+    assert schemes == {
+        "token": {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "JWT",
+            "description": "The accessToken of the answer to POST /authentication.",
+        },
+        "api-key": {"description": "The strategy 'api-key'.", **key},
     }
 
 
-def body_schema(operation):
-    return operation["requestBody"]["content"]["application/json"]["schema"]
+def test_strategy_describes_what_it_takes():
+    text = {"type": "string"}
+    key = {"properties": {"key": text}, "required": ["key"]}
+    strategies = {"api-key": dataclasses.replace(API_KEY, schema=key)}
+    settings = {"secret": SECRET, "passwords": CHEAP}
+    settings["strategies"] = ["local", "api-key"]
+
+    with serving(make_records(strategies=strategies), settings) as client:
+        with client.application.app_context():
+            schemas, types = document()["components"]["schemas"], typescript()
+
+    assert schemas["AuthenticationCreate"]["anyOf"] == [
+        {"$ref": f"#/components/schemas/AuthenticationCreate{name}"}
+        for name in ("Local", "ApiKey")
+    ]
+    assert schemas["AuthenticationCreateApiKey"] == {
+        "type": "object",
+        "properties": {"strategy": {**text, "const": "api-key"}, "key": text},
+        "required": ["strategy", "key"],
+    }
+    assert (
+        "export type AuthenticationData = "
+        '{ strategy: "local"; email: string; password: string } | '
+        '{ strategy: "api-key"; key: string }\n'
+    ) in types
+
+
+def test_events_are_webhooks_in_no_class_of_operations(
+    made, made_with_events, operations
+):
+    tags = {tag for each in operations.values() for tag in each["tags"]}
+    webhooks = {n: each["post"] for n, each in made_with_events["webhooks"].items()}
+    of_events = {each["tags"][0] for each in webhooks.values()}
+
+    validate(made_with_events)
+    assert "messages events" in of_events
+    assert tags == {each["name"] for each in made["tags"]}
+    assert "rooms/{roomId}/messages" in tags
+    assert not tags & of_events
+    # Generators make code of them that calls the server.
+    assert "webhooks" not in made
+    assert all(each["security"] == [] for each in webhooks.values())
+    created, moved = webhooks["users created"], webhooks["forecasts moved"]
+    assert created["operationId"] == "UsersCreated"
+    assert body_of(created) == {"$ref": "#/components/schemas/Users"}
+    assert body_of(moved) == {}
+
+
+def test_stream_of_events_is_a_path(made, operations):
+    stream = operations["streamEvents"]
+
+    assert made["paths"]["/sse"] == {"get": stream}
+    assert [*stream["responses"]["200"]["content"]] == ["text/event-stream"]
+    assert stream["security"][:2] == [{}, {"token": []}]
+    assert {"name": "sse"} in made["tags"]
+
+
+def test_names_of_parameters_differ_in_letters(operations):
+    for operation in operations.values():
+        names = [each["name"] for each in operation.get("parameters", ())]
+        # Generators drop what is no letter.
+        counts = Counter(re.sub(r"[^a-z[\]]", "", name.lower()) for name in names)
+        assert {1}.issuperset(counts.values()), names
+
+    names = parameters_of(operations["findMessages"])
+    assert {"roomId", "room.name", "user.email", "tags.id"} <= names.keys()
+    assert "$sort[room.name]" in names
+    assert "points[$ne]" in names
+    # A method of Java can't have more parameters than 255.
+    assert "points[$eq]" not in names
+    assert len(names) < 255
+    assert not {"room.id", "user.id", "$sort[room.id]"} & names.keys()
+    names = parameters_of(operations["findRooms"])
+    assert {"limit[$in]", "$limit"} <= names.keys()
+    names = parameters_of(operations["patchTagsMany"])
+    assert "body[$in]" in names and "body" not in names
+
+
+def test_parameters_are_never_null(operations):
+    for operation in operations.values():
+        for each in operation.get("parameters", ()):
+            assert nulls_in(each["schema"]) == [], (operation["operationId"], each)
+
+    names = parameters_of(operations["findMessages"])
+    kinds = {"type": "string", "enum": ["bug", "idea"]}
+    assert names["kind"]["schema"] == kinds
+    assert names["kind[$in]"]["schema"] == {"type": "array", "items": kinds}
+
+
+def test_parameters_that_a_query_needs_are_required(operations):
+    names = parameters_of(operations["findSummaries"])
+
+    assert names["first"]["required"] is True
+    assert "required" not in names["last"]
+    assert names["last"]["schema"] == {"type": "string", "format": "date"}
+
+
+@pytest.mark.parametrize("name", ["patchMessagesMany", "removeMessagesMany"])
+def test_writes_of_many_have_no_parameters_of_groups(operations, name):
+    names = parameters_of(operations[name])
+    grouped = re.compile(r"\$(group|count|sum|avg|min|max)")
+
+    assert "$sort[kind]" in names
+    assert not [each for each in names if grouped.search(each)]
+    assert "$sort[$count.kind]" in parameters_of(operations["findMessages"])
+
+
+def test_records_have_the_relationships_that_a_query_can_ask_for(made):
+    schemas = made["components"]["schemas"]
+    record = schemas["Messages"]
+    room, tag = ({"$ref": f"#/components/schemas/{name}"} for name in ("Rooms", "Tags"))
+
+    assert record["properties"]["room"] == {"anyOf": [room, {"type": "null"}]}
+    assert record["properties"]["tags"] == {"type": "array", "items": tag}
+    assert record["required"] == ["id"]
+    assert "room" not in schemas["MessagesUpdate"]["properties"]
+    ids = {"type": "array", "items": {"description": "The identifier of a record."}}
+    assert schemas["MessagesUpdate"]["properties"]["tags"] == ids
+    user = schemas["Authentication"]["properties"]["user"]
+    assert user == {"$ref": "#/components/schemas/Users"}
+
+
+def test_values_of_expressions_and_sums_have_no_bounds(made):
+    schemas = made["components"]["schemas"]
+    properties = schemas["Messages"]["properties"]
+
+    assert properties["text"]["maxLength"] == 40
+    assert properties["heading"] == {"type": ["string", "null"], "readOnly": True}
+    assert properties["double"] == {"type": ["integer", "null"], "readOnly": True}
+    sums = schemas["MessagesGroups"]["properties"]["$sum"]["properties"]
+    assert sums["points"] == {"type": ["integer", "null"]}
+
+
+def test_null_in_results_is_null(made, operations):
+    groups = made["components"]["schemas"]["RoomsMessagesGroups"]["properties"]
+    assert groups["kind"]["enum"] == ["bug", "idea", None]
+
+    answer = operations["moveForecasts"]["responses"]["200"]
+    moved = answer["content"]["application/json"]["schema"]["anyOf"][0]
+    assert moved["properties"]["place"]["anyOf"][1] == {"type": "null"}
+
+
+def test_result_of_a_class_has_all_fields_and_no_defaults(made):
+    schema = made["components"]["schemas"]["Summaries"]
+
+    assert schema["required"] == ["first", "number", "by_level", "best"]
+    # Go and Java would not compile with the default of a date.
+    assert "default" not in json.dumps(schema)
+    # No class checks what get returns.
+    assert made["components"]["schemas"]["Forecasts"]["required"] == ["city"]
+
+
+def test_bodies_with_files_are_forms(made, operations):
+    schemas = made["components"]["schemas"]
+
+    for name, verb in (("createPhotos", "Create"), ("patchPhotos", "Patch")):
+        schema = {"$ref": f"#/components/schemas/Photos{verb}"}
+        content = operations[name]["requestBody"]["content"]
+        # Generators that find JSON beside it send no file.
+        assert content == {"multipart/form-data": {"schema": schema}}
+
+    file = schemas["PhotosCreate"]["properties"]["file"]
+    assert (file["type"], file["format"]) == ("string", "binary")
+
+
+def test_body_has_the_identifier_that_its_class_needs(made):
+    schemas = made["components"]["schemas"]
+    assert schemas["PagesUpdate"]["required"] == ["slug", "text"]
+    assert "slug" not in schemas["PagesPatch"]["properties"]
+
+    with app.app_context():
+        user = records["users"].create(
+            {"email": "ann@example.com", "password": "x" * 9}
+        )
+
+    pages = records.client(app, user=user).service("pages")
+    pages.create({"slug": "intro", "text": "Hello"})
+    changed = pages.update("intro", {"slug": "intro", "text": "Hi"})
+    assert (changed["slug"], changed["text"]) == ("intro", "Hi")
+
+    with pytest.raises(BadRequest, match="'slug' is required"):
+        pages.update("intro", {"text": "Hi"})
+
+
+def test_data_without_a_schema_is_anything(operations):
+    body = operations["createEchoes"]["requestBody"]["content"]
+    custom = operations["moveForecasts"]["requestBody"]["content"]
+
+    assert body == custom == {"application/json": {"schema": {}}}
