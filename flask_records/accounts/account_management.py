@@ -380,7 +380,7 @@ class AccountManagement(Capabilities):
 
         try:
             if fields is not None:
-                fields.stored[self._field].stored(address)
+                fields.stored[self._field].conversion.read(address)
         except ValueError as error:
             problem = problem or Problem.of(error)
 

@@ -6,7 +6,7 @@ import inspect
 import typing as t
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from functools import partial
 from types import NoneType
 
 import sqlalchemy as sa
@@ -26,7 +26,6 @@ from ..problems import (
     UNKNOWN_FIELD,
 )
 from ..query.bounds import MAX_ERRORS, refuse, shortened
-from ..query.casts import cast, cast_and_check
 from ..query.conversions import is_same, NULL_TEXTS
 from ..query.plans import Selection
 from .resolved_call import identifier, not_found
@@ -87,7 +86,7 @@ class Bodies:
         self._populated = {n: key for n, key in populated.items() if n not in relations}
         lists: dict[str, Cast] = dict.fromkeys(relations, _list)
         writable = fields.writable.items()
-        self._casts = {name: field.stored for name, field in writable} | lists
+        self._casts = {name: field.conversion.read for name, field in writable} | lists
         self._type_checks = {n: _type_check(field) for n, field in writable} | lists
         # The address has the identifier. The parts of an identifier are fields that a
         # client writes in create.
@@ -314,7 +313,7 @@ def _type_check(field: Field) -> Cast:
     """Return a function that raises :class:`ValueError` for a value that is not of the
     type of a field, whatever its length.
     """
-    check = cast_and_check(replace(field.conversion, check=None))
+    check = partial(field.conversion.read, is_checked=False)
 
     if "contentEncoding" in field.conversion.schema:
         # Hooks make bytes of the text of a password, and of a file.
@@ -443,7 +442,7 @@ def _value_of(on_server: t.Any, field: Field) -> t.Any:
 
     if is_plain and (is_number or (is_text and isinstance(expression, str))):
         with suppress(ValueError):
-            return field.stored(str(expression))
+            return field.conversion.read(str(expression))
 
     if isinstance(expression, sa.TextClause):
         # In text of SQLAlchemy, a colon begins a parameter.
@@ -505,12 +504,12 @@ def _is_unchanged(field: Field, sent: t.Any, stored: t.Any) -> bool:
         if type(sent) is type(stored) and sent == stored:
             return True
 
-        sent = cast(conversion, sent)
+        sent = conversion.read(sent, is_checked=False)
     except ValueError:
         return False
 
     # The database may have a value that no client can write. It is shown as it is.
     with suppress(ValueError):
-        stored = cast(conversion, stored)
+        stored = conversion.read(stored, is_checked=False)
 
     return is_same(sent, stored)

@@ -208,7 +208,7 @@ def identifier(fields: Fields, id: Id) -> tuple[t.Any, ...]:
     :raises NotFound: The field can't have this value, so that there is no such record.
     """
     try:
-        value = fields.id.stored(id)
+        value = fields.id.conversion.read(id)
     except ValueError:
         value = None
 

@@ -19,7 +19,7 @@ from ..problems import NO_RECORD
 from ..query import FieldOptions, FieldRules, Matching, Syntax
 from ..query.bounds import refuse
 from ..query.column_types import schema_of_class
-from ..query.conversions import converters_of
+from ..query.converters import converters_of
 from ..query.fields import inner_tables, written_tables
 from ..query.paths import key_names
 from ..query.plans import PING, Selection
@@ -51,7 +51,8 @@ if t.TYPE_CHECKING:
     from ..database.driver_cursor import Rows
     from ..database.joined_session import SessionSource
     from ..query import Operator, Scope
-    from ..query.conversions import Converters, Schema
+    from ..query.conversions import Schema
+    from ..query.converters import Converters
     from ..service.capabilities import BodyCheck
     from ..service.context import Params
     from ..service.schemas import Schemas
@@ -305,8 +306,12 @@ class SQLAlchemyService(Capabilities):
         add_session(app, self.served.source)
 
     def check_rule(self, query: Record) -> None:
-        """Refuse a query that compares fields, if they can't be compared."""
-        self.served.generic.conditions({"rule": query})
+        """Refuse a rule that does not fit the fields.
+
+        :param query: The rule as a query, without a user.
+        :raises BadRequest: A part of the query is not understood.
+        """
+        resolve(query, self.served.syntax, self.served.generic.paths)
 
     def _check_driver(self, app: Flask) -> None:
         """Refuse a driver that is not known. One of another source of sessions than an

@@ -439,7 +439,7 @@ def _is_kept(fields: Fields, name: str, value: t.Any) -> bool:
         return name in fields.names
 
     try:
-        fields.stored[name].stored(value)
+        fields.stored[name].conversion.read(value)
     except (KeyError, ValueError):
         return False
 

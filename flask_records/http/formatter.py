@@ -19,7 +19,7 @@ from werkzeug.http import generate_etag, quote_etag
 
 from ..pagination import Page
 from ..query.bounds import check_answer
-from ..query.casts import moment_json, moment_text
+from ..query.conversions import moment_json, moment_text
 from ..service.context import NO_RESULT
 from ..service.results import (
     as_record,

@@ -1,6 +1,6 @@
 """From a query to an SQL expression: data in, expression out."""
 
-from .conversions import Converter as Converter
+from .converters import Converter as Converter
 from .field import Field as Field
 from .fields import FieldOptions as FieldOptions
 from .fields import Fields as Fields

@@ -11,10 +11,11 @@ from decimal import Context, Decimal
 from types import UnionType
 
 import sqlalchemy as sa
+from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.types import NullType, TypeDecorator, TypeEngine
 
 from .. import problems
-from . import casts
+from . import conversions
 from .conversions import (
     Check,
     Conversion,
@@ -24,23 +25,17 @@ from .conversions import (
     Schema,
 )
 from .forms import class_of, is_plain, is_tried, Trial
-from .lists import (
-    has_item_of_array,
-    has_item_on_mariadb,
-    has_item_on_postgresql,
-    has_item_on_sqlite,
-)
+from .lists import HAS_ITEM, has_item_of_array, has_item_on_sqlite
+
+ANY_DIALECT: t.Final = DefaultDialect()
 
 EXACT: t.Final = Context(prec=3000)
 """The context of calculations that keep all digits."""
 
-MAX_EXACT: t.Final = 2**53
-"""The number up to which all whole numbers are floats."""
-
 DIALECTS: t.Final = "sqlalchemy.dialects."
 
-Make: t.TypeAlias = Callable[[t.Any, sa.Dialect | None], Conversion | None]
-"""Returns the conversion of a type on a database, or on any."""
+Make: t.TypeAlias = Callable[[t.Any, sa.Dialect], Conversion | None]
+"""Returns the conversion of a type on a database."""
 
 Row: t.TypeAlias = Conversion | Make | None
 """The conversion of all columns of a type, or the function that makes it. ``None`` for
@@ -61,19 +56,18 @@ def conversion_of(
 
     :param dialect: The dialect of the database. What is the same on all by default.
     """
-    name = "" if dialect is None else dialect.name
-    variant = type_._variant_mapping.get(name, type_)
+    dialect = dialect or ANY_DIALECT
+    variant = type_._variant_mapping.get(dialect.name, type_)
 
     # An integer of SQLite that stands for another one holds as much.
-    if name != "sqlite" or not isinstance(variant, sa.Integer):
+    if dialect.name != "sqlite" or not isinstance(variant, sa.Integer):
         type_ = variant
 
-    table = {**TYPES, **BY_DATABASE.get(name, {})}
     bases = type(type_).__mro__
 
     for key in [key for base in bases for key in (base, _named(base))]:
-        if key in table:
-            row = table[key]
+        if key in TYPES:
+            row = TYPES[key]
             return row(type_, dialect) if callable(row) else row
 
     # The other types of a dialect are text that the database reads.
@@ -104,36 +98,26 @@ def _at_most(length: int | None, things: str) -> Check | None:
 
 def _whole_numbers(low: int, high: int) -> Conversion:
     schema = {"type": "integer", "minimum": low, "maximum": high}
-    return Conversion(casts.integer_between(low, high), schema=schema)
+    return Conversion(conversions.integer_between(low, high), schema=schema)
 
 
 def _integers(bits: int) -> Make:
-    def make(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
+    def make(type_: t.Any, dialect: sa.Dialect) -> Conversion:
         low = 0 if getattr(type_, "unsigned", False) else -(2 ** (bits - 1))
         return _whole_numbers(low, low + 2**bits - 1)
 
     return make
 
 
-def _texts(type_: sa.String, dialect: sa.Dialect | None) -> Conversion:
+def _texts(type_: sa.String, dialect: sa.Dialect) -> Conversion:
+    is_postgresql = dialect.name == "postgresql"
+    cast = conversions.as_text_without_nul if is_postgresql else conversions.as_text
     check = _at_most(type_.length, "characters")
     schema = TEXT if type_.length is None else {**TEXT, "maxLength": type_.length}
-    return Conversion(casts.as_text, check, is_text=True, null_texts=(), schema=schema)
+    return Conversion(cast, check, is_text=True, null_texts=(), schema=schema)
 
 
-def _texts_of_postgresql(type_: sa.String, dialect: sa.Dialect | None) -> Conversion:
-    def cast_text(value: t.Any) -> str:
-        text = casts.as_text(value)
-
-        if "\0" in text:
-            raise ValueError(problems.NUL)
-
-        return text
-
-    return replace(_texts(type_, dialect), cast=cast_text)
-
-
-def _enums(type_: sa.Enum, dialect: sa.Dialect | None) -> Conversion:
+def _enums(type_: sa.Enum, dialect: sa.Dialect) -> Conversion:
     texts, class_ = type_.enums, t.cast("t.Any", type_.enum_class)
     # The names of members may be aliases.
     is_named = class_ is not None and type_.values_callable is None
@@ -164,21 +148,22 @@ def _as_double(column: t.Any) -> t.Any:
     return sa.type_coerce(column, sa.Double())
 
 
-def _shortest_decimal(stored: float) -> Decimal:
-    number = float(stored)
-    # The decimal of a whole number would end in a zero.
-    is_short = number.is_integer() and abs(number) < MAX_EXACT
-    return Decimal(int(number) if is_short else repr(number))
+def _in_double(number: Decimal | float, scale: int | None = None) -> Decimal:
+    """Return a number as it is read from SQLite."""
+    form = ".15g" if scale is None else f".{scale}f"
+    return Decimal(format(float(number), form))
 
 
-def _scale(type_: t.Any) -> int | None:
-    """Return the number of decimal places that a type holds, or ``None`` for any."""
-    # NUMERIC(10) is NUMERIC(10, 0).
-    return 0 if type_.scale is None and type_.precision is not None else type_.scale
+def _numerics(type_: t.Any, dialect: sa.Dialect) -> Conversion:
+    precision, scale = type_.precision, type_.scale
+    is_sqlite = dialect.name == "sqlite"
 
-
-def _numerics(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
-    scale, precision = _scale(type_), type_.precision
+    # MariaDB rounds numbers to integers in a column without a precision.
+    if precision is None and dialect.name in ("mariadb", "mysql"):
+        precision, scale = 10, 0
+    elif precision is not None and scale is None:
+        # NUMERIC(10) is NUMERIC(10, 0).
+        scale = 0
 
     def check(number: Decimal) -> None:
         exponent = t.cast(int, number.normalize(EXACT).as_tuple().exponent)
@@ -189,58 +174,40 @@ def _numerics(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
         if precision is not None and number.adjusted() >= precision - (scale or 0):
             raise ValueError(problems.OUT_OF_RANGE)
 
-    schema = DECIMAL if type_.asdecimal else NUMBER
-    return Conversion(casts.as_decimal, check, schema=schema)
-
-
-def _numerics_of_sqlite(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
-    conversion, scale = _numerics(type_, dialect), _scale(type_)
-    check_size = t.cast("Check", conversion.check)
-
-    def check(number: Decimal) -> None:
-        check_size(number)
-        stored = float(number)
-        read = _shortest_decimal(stored) if scale is None else f"{stored:.{scale}f}"
-
-        if Decimal(read) != number:
+        if is_sqlite and _in_double(number, scale) != number:
             raise ValueError(problems.MORE_DIGITS)
 
-    is_open = type_.scale is None and type_.asdecimal
-
-    if not is_open:
-        return replace(conversion, check=check)
+    schema = DECIMAL if type_.asdecimal else NUMBER
+    conversion = Conversion(conversions.as_decimal, check, schema=schema)
 
     # SQLAlchemy rounds floats that it makes decimals to ten decimal places.
-    return replace(conversion, check=check, select=_as_double, show=_shortest_decimal)
+    if is_sqlite and type_.asdecimal and type_.scale is None:
+        return replace(conversion, select=_as_double, show=_in_double)
+
+    return conversion
 
 
-def _numerics_of_mariadb(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
-    # MariaDB rounds numbers to integers in a column without a precision.
-    is_open = type_.precision is None
-    return _numerics(sa.Numeric(10, 0) if is_open else type_, dialect)
-
-
-def _uuids(type_: sa.Uuid[t.Any], dialect: sa.Dialect | None) -> Conversion:
-    as_uuid = casts.as_uuid
+def _uuids(type_: sa.Uuid[t.Any], dialect: sa.Dialect) -> Conversion:
+    as_uuid = conversions.as_uuid
     cast = as_uuid if type_.as_uuid else lambda value: str(as_uuid(value))
     return Conversion(cast, schema={**TEXT, "format": "uuid"})
 
 
-def _binaries(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
+def _binaries(type_: t.Any, dialect: sa.Dialect) -> Conversion:
     check = _at_most(getattr(type_, "length", None), "bytes")
     # The text "null" is the base64 of three bytes.
     schema = {**TEXT, "contentEncoding": "base64"}
-    return Conversion(casts.as_bytes, check, null_texts=(), schema=schema)
+    return Conversion(conversions.as_bytes, check, null_texts=(), schema=schema)
 
 
-def _arrays(type_: t.Any, dialect: sa.Dialect | None) -> Conversion | None:
+def _arrays(type_: t.Any, dialect: sa.Dialect) -> Conversion | None:
     item = conversion_of(type_.item_type, dialect)
 
     # SQLAlchemy has no name for the array of a type that it does not know.
     if item is None or isinstance(type_.item_type, NullType):
         return None
 
-    cast_item = casts.cast_and_check(item)
+    cast_item = item.read
 
     def cast_array(value: t.Any, dimensions: int = type_.dimensions or 1) -> t.Any:
         if not isinstance(value, list):
@@ -268,10 +235,8 @@ def _arrays(type_: t.Any, dialect: sa.Dialect | None) -> Conversion | None:
     )
 
 
-def _decorated(
-    type_: TypeDecorator[t.Any], dialect: sa.Dialect | None
-) -> Conversion | None:
-    impl = type_.impl_instance if dialect is None else type_.load_dialect_impl(dialect)
+def _decorated(type_: TypeDecorator[t.Any], dialect: sa.Dialect) -> Conversion | None:
+    impl = type_.load_dialect_impl(dialect)
     conversion, class_ = conversion_of(impl, dialect), python_type(type_)
     declared = None if class_ is python_type(impl) else conversion_of_class(class_)
 
@@ -294,7 +259,7 @@ def _decorated(
         if conversion.check is not None and is_plain(value):
             conversion.check(value)
 
-    choices = {"enum": [*trial.choices]} if trial.choices else {}
+    choices = {"enum": trial.choices} if trial.choices else {}
     return replace(
         conversion,
         cast=trial.reader(conversion.cast),
@@ -335,7 +300,7 @@ def _documents(class_: type[t.Any], problem: problems.Problem) -> Conversion:
     """Return the conversion of JSON documents that are lists, or objects."""
 
     def cast(value: t.Any) -> t.Any:
-        if not isinstance(document := casts.as_json(value), class_):
+        if not isinstance(document := conversions.as_json(value), class_):
             raise ValueError(problem)
 
         return document
@@ -381,13 +346,13 @@ DECIMAL: t.Final[Schema] = {"type": "string", "format": "decimal"}
 SECONDS: t.Final[Schema] = {"type": "number", "description": "Seconds."}
 
 # The registry of OpenAPI has this name for times without a zone.
-TIME: t.Final = Conversion(casts.as_time, schema={**TEXT, "format": "time-local"})
+TIME: t.Final = Conversion(conversions.as_time, schema={**TEXT, "format": "time-local"})
 
-FOREIGN: t.Final = Conversion(casts.as_foreign, compared_by_database=True)
+FOREIGN: t.Final = Conversion(conversions.as_foreign, compared_by_database=True)
 """The conversion of a type whose text only the database can read."""
 
 DOCUMENT: t.Final = Conversion(
-    casts.as_json,
+    conversions.as_json,
     is_ordered=False,
     is_sorted=False,
     # Each database has another idea of equal documents.
@@ -396,7 +361,7 @@ DOCUMENT: t.Final = Conversion(
 )
 """The conversion of JSON documents."""
 
-INTERVAL: t.Final = Conversion(casts.as_interval, schema=SECONDS)
+INTERVAL: t.Final = Conversion(conversions.as_interval, schema=SECONDS)
 
 TYPES: t.Final[Mapping[TypeKey, Row]] = {
     sa.String: _texts,
@@ -406,13 +371,13 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
     sa.BigInteger: _integers(64),
     sa.Numeric: _numerics,
     # SQLAlchemy rounds those that it makes decimals.
-    sa.Float: Conversion(casts.as_float, select=_as_double, schema=NUMBER),
-    sa.Boolean: Conversion(casts.as_boolean, schema={"type": "boolean"}),
+    sa.Float: Conversion(conversions.as_float, select=_as_double, schema=NUMBER),
+    sa.Boolean: Conversion(conversions.as_boolean, schema={"type": "boolean"}),
     sa.DateTime: lambda type_, dialect: Conversion(
-        casts.as_zoned_moment if type_.timezone else casts.as_naive_moment,
+        conversions.as_zoned_moment if type_.timezone else conversions.as_naive_moment,
         schema={**TEXT, "format": "date-time"},
     ),
-    sa.Date: Conversion(casts.as_date, schema={**TEXT, "format": "date"}),
+    sa.Date: Conversion(conversions.as_date, schema={**TEXT, "format": "date"}),
     # A time of day with a zone names no moment.
     sa.Time: lambda type_, dialect: None if type_.timezone else TIME,
     sa.Interval: INTERVAL,
@@ -420,12 +385,14 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
     sa.LargeBinary: _binaries,
     sa.BINARY: _binaries,
     sa.VARBINARY: _binaries,
-    sa.JSON: DOCUMENT,
+    sa.JSON: lambda type_, dialect: replace(
+        DOCUMENT, has_item=HAS_ITEM.get(dialect.name, has_item_on_sqlite)
+    ),
     sa.ARRAY: _arrays,
     sa.PickleType: None,
     TypeDecorator: _decorated,
     # The type of an expression without a type.
-    NullType: Conversion(casts.as_text, schema=TEXT),
+    NullType: Conversion(conversions.as_text, schema=TEXT),
     "postgresql.INTERVAL": INTERVAL,
     "postgresql.DOMAIN": lambda type_, dialect: conversion_of(type_.data_type, dialect),
     # PostgreSQL cuts the text of bits, and drivers answer the others as objects.
@@ -442,25 +409,6 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
     "mysql.LONGBLOB": _binaries,
 }
 """The rows of all types. A type that is not here has the row of its nearest base."""
-
-OF_MARIADB: t.Final[Mapping[TypeKey, Row]] = {
-    sa.Numeric: _numerics_of_mariadb,
-    sa.JSON: replace(DOCUMENT, has_item=has_item_on_mariadb),
-}
-
-BY_DATABASE: t.Final[Mapping[str, Mapping[TypeKey, Row]]] = {
-    "sqlite": {
-        sa.Numeric: _numerics_of_sqlite,
-        sa.JSON: replace(DOCUMENT, has_item=has_item_on_sqlite),
-    },
-    "postgresql": {
-        sa.String: _texts_of_postgresql,
-        sa.JSON: replace(DOCUMENT, has_item=has_item_on_postgresql),
-    },
-    "mariadb": OF_MARIADB,
-    "mysql": OF_MARIADB,
-}
-"""The rows that are other ones on a database."""
 
 PYTHON_TYPES: t.Final[Mapping[type[t.Any], TypeEngine[t.Any]]] = {
     bool: sa.Boolean(),

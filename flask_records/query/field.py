@@ -9,7 +9,7 @@ import re
 import typing as t
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from urllib.parse import quote, unquote
 
 import sqlalchemy as sa
@@ -20,15 +20,9 @@ from sqlalchemy.sql.functions import next_value
 from ..errors import BadRequest
 from ..problems import Problem
 from .bounds import shortened
-from .casts import cast, cast_and_check, moment_text, of_json_text
 from .column_types import conversion_of
-from .conversions import (
-    Cast,
-    Conversion,
-    converted,
-    converter_for,
-    python_type,
-)
+from .conversions import Conversion, moment_text, of_json_text, python_type
+from .converters import converted, converter_for
 
 if t.TYPE_CHECKING:
     from .fields import FieldOptions
@@ -135,7 +129,7 @@ class Field:
             read = None if is_null else of_json_text(value)
 
         try:
-            return cast(conversion, read)
+            return conversion.read(read, is_checked=False)
         except ValueError as error:
             raise self.unfit(value, Problem.of(error)) from error
 
@@ -143,11 +137,6 @@ class Field:
         """Return the error for a value of a query."""
         text = f"{shown(value)} is not a valid '{self.name}': it {problem}."
         return BadRequest(text, errors={self.name: problem})
-
-    @cached_property
-    def stored(self) -> Cast:
-        """Casts a value of a body, or raises :class:`ValueError` with the reason."""
-        return cast_and_check(self.conversion)
 
 
 def are_comparable(*fields: Field) -> bool:
@@ -224,7 +213,7 @@ def _cast_parts(parts: Sequence[Field], value: t.Any) -> tuple[t.Any, ...]:
 
     if isinstance(items, (list, tuple)) and len(items) == len(parts):
         pairs = zip(parts, items, strict=True)
-        values = [cast(part.conversion, item) for part, item in pairs]
+        values = [part.conversion.read(item, is_checked=False) for part, item in pairs]
 
     if not values or any(each is None for each in values):
         names = ", ".join(part.name for part in parts)

@@ -17,13 +17,11 @@ from itertools import islice
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.types import TypeDecorator
 from werkzeug.datastructures import FileStorage
 
 from ..problems import no_choice, NOT_VALID
-from .casts import as_naive_moment
-from .conversions import Cast, python_type, Unreadable
+from .conversions import as_naive_moment, Cast, python_type, Unreadable
 
 PLAIN: t.Final = (
     *(str, bytes, bool, int, float, Decimal, list, dict, uuid.UUID),
@@ -39,17 +37,12 @@ ZONED: t.Final = MOMENT.replace(tzinfo=dt.UTC)
 
 # A document stands before its text, and no number has a fraction to round.
 SAMPLES: t.Final[tuple[t.Any, ...]] = (
-    *({"a": [1]}, ["a"], [1], UNKNOWN, True, 5, 5.0, Decimal(5)),
+    *({"a": [1]}, ["a"], [1], UNKNOWN, 5, True, 5.0, Decimal(5)),
     *(MOMENT, ZONED, MOMENT.date(), MOMENT.time(), dt.timedelta(days=1)),
     *(uuid.UUID(int=2**127), b"bytes"),
     *("US", "USD", "en", "UTC", "Europe/Paris", "red", "127.0.0.1", "+12125552368"),
-    *(
-        "1010101",
-        "[1,5)",
-        "[2026-01-01,2026-02-01)",
-        "a@example.com",
-        "https://example.com/",
-    ),
+    *("1010101", "[1,5)", "[2026-01-01,2026-02-01)"),
+    *("a@example.com", "https://example.com/"),
 )
 """The values that a type is tried with, the last ones texts that stand for objects."""
 
@@ -63,7 +56,7 @@ STORED: t.Final[dict[type[t.Any], tuple[type[t.Any], ...]]] = {
 
 
 class Found(t.NamedTuple):
-    """A value that came back from a type."""
+    """A value that came back from its form."""
 
     form: t.Any
     """The form on the wire."""
@@ -71,20 +64,14 @@ class Found(t.NamedTuple):
     value: t.Any
     """The value that the model has."""
 
-    is_stored: bool = False
+    is_stored: bool
     """``True`` if the type takes the form only as a value that is stored."""
 
 
 class Trial:
-    """A type of the application that is tried on a database.
+    """A type of the application that is tried on a database."""
 
-    :param dialect: The dialect of the database. One of no database by default.
-    """
-
-    def __init__(
-        self, type_: TypeDecorator[t.Any], dialect: sa.Dialect | None = None
-    ) -> None:
-        dialect = dialect or DefaultDialect()
+    def __init__(self, type_: TypeDecorator[t.Any], dialect: sa.Dialect) -> None:
         self.impl = impl = type_.load_dialect_impl(dialect)
         """The type of the values that the database has."""
 
@@ -104,18 +91,14 @@ class Trial:
         others = (each for each in map(self._try, samples) if each)
         found = [each for each in own if each] or [*islice(others, 1)]
         self.found: Found | None = next(iter(found), None)
-        """The first sample that came back, if any did."""
+        """The first value that came back, if any did."""
         self.is_one_way = self._gives_others and self.found is None
         """``True`` if it gives back other values than it takes, as a hash does."""
+        has_objects = self.found is not None and not is_plain(self.found.value)
         # A type that takes any text has named but some of its values.
-        is_closed = own and all(own) and self.has_objects and not self._try(UNKNOWN)
-        self.choices = {each.form: each.value for each in found if is_closed}
-        """The only values that it takes, by their forms, if it names them."""
-
-    @property
-    def has_objects(self) -> bool:
-        """``True`` if its values are objects that have another form."""
-        return self.found is not None and not is_plain(self.found.value)
+        is_closed = own and all(own) and has_objects and not self._try(UNKNOWN)
+        self.choices = [each.form for each in found] if is_closed else []
+        """The forms of the only values that it takes, if it names them."""
 
     @property
     def takes_lists(self) -> bool:
@@ -138,6 +121,7 @@ class Trial:
         :param cast: Casts a value on the wire to the class of the forms.
         """
         problem = no_choice(map(str, self.choices)) if self.choices else NOT_VALID
+        is_stored = self.found is not None and self.found.is_stored
 
         def read(value: t.Any) -> t.Any:
             # A call in Python may have an object.
@@ -145,14 +129,16 @@ class Trial:
                 value = cast(value)
 
             try:
-                read = self._read(value)
+                is_form = is_stored and is_plain(value)
+                read = self._result(value) if is_form else value
+                again = self._result(self._bind(read))
             except Exception as error:
                 raise ValueError(problem) from error
 
-            if read is None:
+            if again is None:
                 raise ValueError(problem)
 
-            return value if is_plain(read) else read
+            return value if is_plain(again) else again
 
         return read
 
@@ -162,103 +148,75 @@ class Trial:
         :raises Unreadable: The type can't read it, or it has no form.
         """
         try:
-            value = self._result(stored)
-            form = value if value is None or is_plain(value) else self._bind(value)
+            form = self._form_of(self._result(stored))
         except Exception as error:
             raise Unreadable(repr(error)) from error
 
-        if form is not None and not (self.found or self._comes_back(form, value)):
+        if self.found is None and form is not None and not self._may_return(form):
             raise Unreadable("its type gives back other values than it takes")
 
         return form
 
-    def _read(self, value: t.Any) -> t.Any:
-        if self.found is None or not self.found.is_stored or not is_plain(value):
-            return self._result(self._bind(value))
-
-        read = self.choices[value] if self.choices else self._result(value)
-        self._bind(read)
-        return read
-
-    def _comes_back(self, form: t.Any, value: t.Any) -> bool:
-        """Return ``True`` if a form of a type without a sample is read as
-        its value, or not at all.
-        """
+    def _may_return(self, form: t.Any) -> bool:
+        """Return ``True`` if a form comes back, or is not taken at all."""
         with suppress(Exception):
-            return is_plain(form) and is_same(self._read(form), value)
+            return is_same(self._form_of(self._taken(form)), form)
 
         return is_plain(form)
 
+    def _taken(self, value: t.Any) -> t.Any:
+        """Return a value as it comes back from the database."""
+        return self._result(self._bind(value))
+
+    def _form_of(self, value: t.Any) -> t.Any:
+        return value if is_plain(value) else self._bind(value)
+
     def _try(self, sample: t.Any) -> Found | None:
-        """Return a sample as it came back, or ``None`` if it did not."""
+        """Return the value that the type makes of a sample, if it comes back."""
         try:
-            bound = self._bind(sample)
-            value = self._result(bound)
+            value = self._taken(sample)
         except Exception:
-            return self._try_stored(sample)
+            with suppress(Exception):
+                # The type may make an object of a value that is stored.
+                value = self._result(sample)
+                return None if is_plain(value) else self._came_back(value)
 
-        with suppress(Exception):
-            form = self._form_of(value, sample)
-
-            if is_plain(form) and (form is not sample or self._fits(bound)):
-                return self._came_back(form, value)
-
-        return None
-
-    def _form_of(self, value: t.Any, sample: t.Any) -> t.Any:
-        """Return the form of a value that a sample has become."""
-        if is_plain(value):
-            return sample
+            return None
 
         try:
-            return self._bind(value)
+            return self._came_back(value)
         except Exception:
             # An object that its own type does not take, such as the hash of a password.
             self._gives_others = True
-            raise
+            return None
 
-    def _came_back(self, form: t.Any, value: t.Any) -> Found | None:
-        again, is_stored = value, False
+    def _came_back(self, value: t.Any) -> Found | None:
+        stored = self._bind(value)
+        form, is_stored = self._form_of(value), False
 
-        if is_plain(value):
-            if class_of(value) is not class_of(form):
-                return None
+        if not is_plain(form) or not self._fits(stored):
+            return None
 
-            again = form
-        else:
-            try:
-                again = self._result(self._bind(form))
-            except Exception:
-                again, is_stored = self._result(form), True
+        try:
+            again = self._taken(form)
+        except Exception:
+            again, is_stored = self._result(form), True
 
-        if is_same(again, value):
+        if is_same(self._form_of(again), form):
             return Found(form, value, is_stored)
 
         self._gives_others = True
         return None
 
-    def _try_stored(self, sample: t.Any) -> Found | None:
-        """Return a sample of which the type makes an object if it is stored."""
-        with suppress(Exception):
-            value = self._result(sample)
-            is_object = not (value is None or is_plain(value))
-
-            is_stored = class_of(sample) is self.stored_class
-
-            if is_object and is_stored and self._bind(value) == sample:
-                return Found(sample, value, is_stored=True)
-
-        return None
-
-    def _fits(self, bound: t.Any) -> bool:
+    def _fits(self, stored: t.Any) -> bool:
         """Return ``True`` if the type below stores a value as it is."""
         class_ = self.stored_class
 
         # A type that only the database knows is an object for SQLAlchemy.
         if class_ in (None, object):
-            return self.stores_documents or not isinstance(bound, (dict, list))
+            return self.stores_documents or not isinstance(stored, (dict, list))
 
-        return isinstance(bound, (class_, *STORED.get(class_, ())))
+        return isinstance(stored, (class_, *STORED.get(class_, ())))
 
 
 def is_tried(type_: TypeDecorator[t.Any]) -> bool:

@@ -11,18 +11,6 @@ from sqlalchemy.dialects.postgresql import JSONB
 Expression: t.TypeAlias = "sa.ColumnElement[bool]"
 
 
-class Items(t.NamedTuple):
-    """Items that lists are compared with."""
-
-    values: list[t.Any]
-    has_item: t.Callable[[t.Any, t.Any], Expression]
-    """Returns the condition that the list in a column has an item."""
-
-    def conditions(self, column: t.Any) -> list[Expression]:
-        """Return the condition of each item."""
-        return [self.has_item(column, value) for value in self.values]
-
-
 def has_item_of_array(column: t.Any, item: t.Any) -> Expression:
     """Return the condition that an array has an item, for which an index is used."""
     return t.cast(Expression, column.bool_op("@>")(sa.literal([item], column.type)))
@@ -67,3 +55,12 @@ def has_item_on_mariadb(column: t.Any, item: t.Any) -> Expression:
         sa.func.json_type(column) == "ARRAY",
         sa.func.json_overlaps(column, items) == 1,
     )
+
+
+HAS_ITEM: t.Final[t.Mapping[str, t.Callable[[t.Any, t.Any], Expression]]] = {
+    "sqlite": has_item_on_sqlite,
+    "postgresql": has_item_on_postgresql,
+    "mariadb": has_item_on_mariadb,
+    "mysql": has_item_on_mariadb,
+}
+"""The functions for lists of JSON, by the names of dialects."""

@@ -128,16 +128,8 @@ def _like(column: Column, pattern: t.Any) -> Expression:
     return column.like(_text(pattern), escape=ESCAPE)
 
 
-def _not_like(column: Column, pattern: t.Any) -> Expression:
-    return _is_not_true(_like(column, pattern))
-
-
 def _like_any_case(column: Column, pattern: t.Any) -> Expression:
     return column.ilike(_text(pattern), escape=ESCAPE)
-
-
-def _matches(column: Column, pattern: t.Any) -> Expression:
-    return column.regexp_match(_text(pattern))
 
 
 def _text(pattern: t.Any) -> t.Any:
@@ -262,16 +254,6 @@ AT_MOST: t.Final = _ordered(operator.le)
 BETWEEN: t.Final = Operator(operators.in_op, pair, needs_order=True)
 """``$between``, which is resolved to these two."""
 
-CONTAINS: t.Final = Operator(
-    lambda column, items: all_of(items.conditions(column)), listed
-)
-"""``$contains``: a list has all of some items."""
-
-OVERLAP: t.Final = Operator(
-    lambda column, items: _any_of(items.conditions(column)), listed
-)
-"""``$overlap``: a list has any of them."""
-
 BUILT_IN: dict[str, Operator] = {
     "$eq": EQUAL,
     "$ne": DIFFERENT,
@@ -300,12 +282,13 @@ except operators of lists.
 
 ON_WHITELIST: dict[str, Operator] = {
     "$like": Operator(_like, text, is_bound=True),
-    "$notLike": Operator(_not_like, text, is_bound=True),
+    "$notLike": Operator(lambda c, v: _is_not_true(_like(c, v)), text, is_bound=True),
     "$ilike": Operator(_like_any_case, text, is_bound=True),
-    "$regex": Operator(_matches, pattern, is_bound=True),
+    "$regex": Operator(lambda c, v: c.regexp_match(_text(v)), pattern, is_bound=True),
     "$search": Operator(_like_any_case, contained, is_bound=True),
-    "$contains": CONTAINS,
-    "$overlap": OVERLAP,
+    # A list has all of some items, or any of them.
+    "$contains": Operator(lambda c, items: all_of([has(c) for has in items]), listed),
+    "$overlap": Operator(lambda c, items: _any_of([has(c) for has in items]), listed),
     "$null": NULL,
     "$between": BETWEEN,
 }

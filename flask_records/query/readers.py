@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import re
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from .. import problems
 from ..problems import Problem
 from .bounds import is_indexed, refused
-from .casts import of_json_text
+from .conversions import of_json_text
 from .field import Field
-from .lists import Items
 
 MAX_TEXT: t.Final = 200
 """The longest text or pattern that a database looks for at each place of a text."""
@@ -38,6 +38,12 @@ def items_of(value: t.Any) -> list[t.Any] | None:
     return None
 
 
+def _listed(value: t.Any) -> list[t.Any]:
+    """Return the items of a list. One value is a list of one."""
+    items = items_of(value)
+    return [value] if items is None else items
+
+
 def one(field: Field, value: t.Any) -> t.Any:
     """Read one value of the field's type."""
     return field.compared(value)
@@ -45,8 +51,7 @@ def one(field: Field, value: t.Any) -> t.Any:
 
 def many(field: Field, value: t.Any) -> list[t.Any]:
     """Read a list of values of the field's type. One value is a list of one."""
-    items = items_of(value)
-    return [field.compared(item) for item in ([value] if items is None else items)]
+    return [field.compared(item) for item in _listed(value)]
 
 
 def pair(field: Field, value: t.Any) -> list[t.Any]:
@@ -91,34 +96,31 @@ def pattern(field: Field, value: t.Any) -> str:
     return expression
 
 
-def listed(field: Field, value: t.Any) -> Items:
-    """Read items of the lists that a field holds. One value is a list of one.
+def listed(field: Field, value: t.Any) -> list[Callable[[t.Any], t.Any]]:
+    """Read items of the lists that a field holds, each as a function that returns the
+    condition that the list in a column has it. One value is a list of one.
 
     Text that is a number, ``true``, ``false`` or text in quotes in JSON stands for it.
     """
-    conversion = field.conversion
+    conversion, values = field.conversion, _listed(value)
+    is_document = conversion.is_null_only
 
     if conversion.has_item is None:
         raise refused(field.name, problems.NO_ITEMS)
 
-    items = items_of(value)
-    values = [value] if items is None else items
-
     try:
         # The items of arrays have a type.
-        if not conversion.is_null_only:
+        if not is_document:
             values = conversion.cast(values)
         else:
             values = [of_json_text(v) if isinstance(v, str) else v for v in values]
     except ValueError as error:
         raise field.unfit(value, Problem.of(error)) from error
 
-    is_document = conversion.is_null_only
-
     if not values or not all(_is_item(each, is_document) for each in values):
         raise field.unfit(value, problems.NO_ITEM)
 
-    return Items(values, conversion.has_item)
+    return [partial(conversion.has_item, item=each) for each in values]
 
 
 def _is_item(value: t.Any, is_document: bool) -> bool:

@@ -13,7 +13,7 @@ from ..names import BODIES, METHODS
 from ..pagination import Page
 from ..problems import Problem, too_deep, UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS, refuse, shortened
-from ..query.casts import is_deeper, MAX_JSON_DEPTH
+from ..query.conversions import is_deeper, MAX_JSON_DEPTH
 from .capabilities import check_methods
 from .context import names_of_bodies
 from .results import cut_throughout, NOBODY
