@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ..errors import BadRequest
 from ..names import READS
 from ..query.field import values_of
 from ..query.fields import NO_NAME
-from ..query.rules import FromRecord, placeholders, unknown_names
+from ..query.rules import UserRule
+from ..query.syntax import resolve
 from .bodies import Constructor
 
 if t.TYPE_CHECKING:
@@ -16,7 +18,6 @@ if t.TYPE_CHECKING:
 
     from flask import Flask
 
-    from ..typing import Record
     from .model import ServedModel
 
 RULED: t.Final = """\
@@ -24,9 +25,7 @@ RULED: t.Final = """\
 identifies the records.\
 """
 
-MISSPELT: t.Final = """\
-The rule of '{name}' in '{option}' names '{field}', which is not a field.\
-"""
+UNFIT: t.Final = "The rule of '{name}' in '{option}' does not fit: {error}"
 
 TAKEN: t.Final = """\
 'extra_fields' names {names} of '{model}', which has a field or a relationship of this \
@@ -71,7 +70,7 @@ WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 def rule_problems(model: ServedModel) -> Iterator[str]:
     """Yield what is wrong with rules for fields: clients do not see or write the field,
-    it identifies the record, or a rule as a query names something other than a field.
+    it identifies the record, or a rule as a query does not fit the fields.
     """
     scope, rules = model.generic.clients, model.rules
     visible: dict[str, t.Any] = {**rules.visible, **dict.fromkeys(rules.shown, True)}
@@ -80,15 +79,14 @@ def rule_problems(model: ServedModel) -> Iterator[str]:
         known = scope.writable if option == "writable" else scope.names
 
         for name, rule in ruled.items():
-            query = getattr(rule, "query", {})
-            others = unknown_names(scope.fields, query)
-
             if name in scope.fields.fixed or name not in known:
                 yield RULED.format(option=option, name=name)
-            elif others:
-                yield MISSPELT.format(option=option, name=name, field=others[0])
-            elif any(placeholders(query, FromRecord)):
-                model.generic.conditions({name: t.cast("Record", rule(None))})
+            elif isinstance(rule, UserRule):
+                try:
+                    resolve(rule(None), model.syntax, model.generic.paths)
+                except BadRequest as error:
+                    text = error.message
+                    yield UNFIT.format(option=option, name=name, error=text)
 
 
 def name_problems(model: ServedModel) -> Iterator[str]:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .field import CompositeField, fields_of, is_kept, values_of
-from .paths import MAX_STEPS
+from .field import CompositeField, fields_of, is_kept
 
 if t.TYPE_CHECKING:
-    from .conversions import Converters, Schema
+    from .conversions import Schema
+    from .converters import Converters
     from .field import Field
 
 
@@ -135,19 +135,6 @@ class Fields:
 
         if not is_composite:
             self._check_id()
-
-    def is_path(self, name: str) -> bool:
-        """Return ``True`` for a path over relationships to a field of another model."""
-        *steps, last = name.split(".")
-        mapper = self.mapper
-
-        for step in steps:
-            if step not in mapper.relationships:
-                return False
-
-            mapper = mapper.relationships[step].mapper
-
-        return 0 < len(steps) <= MAX_STEPS and last in values_of(mapper)
 
     def is_unique(self, name: str) -> bool:
         """Return ``True`` if the database refuses a second record of the same value."""

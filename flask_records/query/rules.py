@@ -15,7 +15,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ..typing import Record, Rule, RuleFunction
-    from .fields import Fields
 
 P = t.TypeVar("P", "FromUser", "FromRecord")
 
@@ -59,24 +58,22 @@ class FromUser:
 
     field: str
 
-    def values_of(self, user: t.Any) -> list[t.Any]:
-        """Return the values that a user has.
+    def value_of(self, user: t.Any) -> t.Any:
+        """Return the value that a user has, or the list of all.
 
         :param user: The user, or ``None``.
         :raises TypeError: The user is not a mapping, or the value holds others.
         :raises KeyError: The user has no such field.
         """
-        if user is None:
-            return []
-
-        value = user[self.field]
+        value = [] if user is None else user[self.field]
         values = list(value) if isinstance(value, LISTS) else [value]
 
         # A mapping would be read as operators.
         if any([isinstance(each, (Mapping, *LISTS)) for each in values]):
             raise TypeError(f"{self!r} must be a value, or a list of values.")
 
-        return [each for each in values if each is not None]
+        values = [each for each in values if each is not None]
+        return values[0] if len(values) == 1 else values
 
 
 @dataclass(frozen=True)
@@ -111,23 +108,24 @@ class Change:
     to: Rule
 
 
+@dataclass(frozen=True)
 class UserRule:
     """A rule as a query in which :class:`FromUser` stands for values. It is a function
     of the user like other rules, and others can read it without a user.
 
-    :param query: The query.
-    :param option: The option that has the rule, for an error.
     :raises TypeError: A value of the user is where a rule can't have one.
     """
 
-    def __init__(self, query: Mapping[str, t.Any], option: str) -> None:
-        self.query = query
-        """The query, with :class:`FromUser` in it."""
-        self.option = option
-        """The option that has the rule."""
+    query: Mapping[str, t.Any]
+    """The query, with :class:`FromUser` in it."""
 
+    option: str
+    """The option that has the rule, for an error."""
+
+    def __post_init__(self) -> None:
         if any(placeholders(self(None), FromUser)):
-            raise TypeError(WRONG_PLACE.format(option=option, query=query))
+            text = WRONG_PLACE.format(option=self.option, query=self.query)
+            raise TypeError(text)
 
     def __call__(self, user: t.Any) -> Record:
         """Return the query for a user, or for a caller without one."""
@@ -153,7 +151,7 @@ class FieldRules:
         hiding = {n: rule for n, rule in visible.items() if n not in self.shown}
         self.visible = _functions("visible", hiding)
         """The rules for the fields that a user may see, as functions."""
-        self.writable = _functions("writable", writable)
+        self.writable = _functions("writable", writable or {})
         """The rules for the fields that a user may write, as functions."""
 
     def conditions(
@@ -267,12 +265,6 @@ def placeholders(query: t.Any, class_: type[P]) -> Iterator[P]:
             yield from placeholders(each, class_)
 
 
-def unknown_names(fields: Fields, query: t.Any) -> list[str]:
-    """Return the names in a query that are neither fields nor paths to fields."""
-    names = names_in(query) - fields.names
-    return [name for name in sorted(names) if not fields.is_path(name)]
-
-
 def _is_condition(query: t.Any) -> bool:
     """Return ``True`` for a query of conditions alone, in all parts of it: an empty
     part of ``$or`` would stand for all records.
@@ -302,7 +294,10 @@ def _filled(query: t.Any, user: t.Any) -> t.Any:
     if not isinstance(query, Mapping):
         return query
 
-    filled: dict[str, t.Any] = {}
+    def value_of(value: t.Any) -> t.Any:
+        return value.value_of(user) if isinstance(value, FromUser) else value
+
+    filled: Record = {}
 
     for name, value in query.items():
         if name in GROUPS and (items := items_of(value)):
@@ -310,30 +305,18 @@ def _filled(query: t.Any, user: t.Any) -> t.Any:
         elif name.startswith("$"):
             filled[name] = value
         elif isinstance(value, Mapping):
-            filled[name] = {
-                operator: _value_for(user, each) if operator == "$in" else each
-                for operator, each in value.items()
-            }
+            listed = {n: value_of(each) for n, each in value.items() if n == "$in"}
+            filled[name] = {**value, **listed}
         else:
-            filled[name] = _value_for(user, value)
+            filled[name] = value_of(value)
 
     return filled
 
 
-def _value_for(user: t.Any, value: t.Any) -> t.Any:
-    if not isinstance(value, FromUser):
-        return value
-
-    values = value.values_of(user)
-    return values[0] if len(values) == 1 else values
-
-
-def _functions(
-    option: str, rules: Mapping[str, Rule] | None
-) -> Mapping[str, RuleFunction]:
+def _functions(option: str, rules: Mapping[str, Rule]) -> Mapping[str, RuleFunction]:
     return {
         name: rule_of(rule, RULE.format(name=name, option=option))
-        for name, rule in (rules or {}).items()
+        for name, rule in rules.items()
     }
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from ..names import METHODS
-from ..query.rules import FieldRules, NO_RULES
+from ..query.rules import FieldRules, FromRecord, NO_RULES, placeholders
 from ..settings import names_of
 from .schemas import ANYTHING, Schemas
 
@@ -88,8 +88,16 @@ class Capabilities:
         """Refuse options that can't work with an application and its database."""
 
     def check_rule(self, query: Record) -> None:
-        """Refuse a query that compares fields, if they can't be compared."""
-        raise ValueError("A rule has FromRecord, which is for services over models.")
+        """Refuse a rule that does not fit the fields.
+
+        :param query: The rule as a query, without a user.
+        :raises BadRequest: A part of the query is not understood.
+        :raises ValueError: The service can't compare fields.
+        """
+        if any(placeholders(query, FromRecord)):
+            raise ValueError(
+                "A rule has FromRecord, which is for services over models."
+            )
 
     def begin(self, *, writes: bool) -> None:
         """Prepare for a call, in its transaction, before its hooks run, but for those

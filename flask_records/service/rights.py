@@ -17,12 +17,9 @@ from ..query.rules import (
     both,
     Change,
     condition_of,
-    FromRecord,
     names_in,
     NO_RECORD,
-    placeholders,
     rule_of,
-    unknown_names,
     UserRule,
 )
 from .capabilities import check_methods
@@ -270,8 +267,8 @@ class AccessRules:
                 raise Forbidden(f"You may not {verb} in '{context.path}'.")
 
     def check(self) -> None:
-        """Refuse rules that are queries and name something other than a field, and
-        records of one user each without a rule.
+        """Refuse rules that are queries and do not fit the fields, and records of one
+        user each without a rule.
 
         :raises ValueError: There is one.
         """
@@ -283,21 +280,18 @@ class AccessRules:
                 f' records.add("{path}", ..., readable={{"userId": FromUser("id")}}).'
             )
 
-        scope = capabilities.scope_for(Params())
         model, problems = getattr(capabilities.model, "__name__", ""), []
 
         for name, rule in self._queries.items():
             is_default = rule.option != name
             own = "allow={...}" if "allow" in name else "readable=..."
             cure = DEFAULT.format(path=path, option=own) if is_default else ""
-            unknown = unknown_names(scope.fields, rule.query) if scope else ()
-            problems += [
-                f"{rule.option} names '{n}', which is not a field of '{model}'.{cure}"
-                for n in unknown
-            ]
 
-            if not problems and any(placeholders(rule.query, FromRecord)):
+            try:
                 capabilities.check_rule(rule(None))
+            except BadRequest as error:
+                text = f"{rule.option} does not fit '{model}': {error.message}{cure}"
+                problems.append(text)
 
         if problems:
             raise ValueError("\n".join(problems))

@@ -142,7 +142,7 @@ def test_misspelt_field_in_a_query_is_refused_at_the_start(db, option):
     options = {option: {"find": rule} if option == "allow" else rule}
     records.add("messages", SQLAlchemyService(Message), public=True, **options)
 
-    with pytest.raises(ValueError, match="'rnk', which is not a field of 'Message'"):
+    with pytest.raises(ValueError, match="fit 'Message': 'rnk' is not a field."):
         with served(db, records, "sqlite://"):
             pass
 

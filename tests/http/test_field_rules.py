@@ -329,7 +329,9 @@ def test_rules_that_can_have_no_effect_are_refused_at_the_start(options):
 
 @pytest.mark.parametrize("option", ["visible", "writable"])
 def test_query_of_a_field_that_does_not_exist_is_refused_at_the_start(option):
-    with pytest.raises(ValueError, match=f"'secret' in '{option}' names 'ownr'"):
+    with pytest.raises(
+        ValueError, match=f"'secret' in '{option}' does not fit: 'ownr'"
+    ):
         next(sites("sqlite://", **{option: {"secret": {"ownr": 1}}}))
 
 

@@ -53,11 +53,11 @@ def test_rule_as_a_query_is_checked_at_the_start(open_desk):
         assert desk.find("comments", id=2) == [3, 4]
 
     for name in ("ticket.nothing", "nothing.id", "ticket"):
-        with pytest.raises(ValueError, match=f"names '{name}'"):
+        with pytest.raises(ValueError, match=f"does not fit.*: '{name}' is not"):
             with open_desk(comments={"readable": {name: FromUser("id")}}):
                 pass
 
-        with pytest.raises(ValueError, match=f"names '{name}'"):
+        with pytest.raises(ValueError, match=f"does not fit.*: '{name}' is not"):
             with open_desk(comments={"visible": {"text": {name: FromUser("id")}}}):
                 pass
 

@@ -170,8 +170,8 @@ def test_record_is_given_away_by_the_second_part(small_office):
     [
         ({"create": Change(of=ORG, to=ORG)}, "is a Change, which no 'create' makes"),
         ({"patch": Change(of=ORG, to=5)}, "must be a function of the user"),
-        ({"patch": Change(of=ORG, to={"orgid": 1})}, "names 'orgid'"),
-        ({"patch": Change(of={"orgid": 1}, to=ORG)}, "names 'orgid'"),
+        ({"patch": Change(of=ORG, to={"orgid": 1})}, "does not fit 'Task': 'orgid'"),
+        ({"patch": Change(of={"orgid": 1}, to=ORG)}, "does not fit 'Task': 'orgid'"),
     ],
 )
 def test_wrong_parts_are_refused_at_the_start(small_office, allow, error):
