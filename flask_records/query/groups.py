@@ -39,8 +39,8 @@ class Function(t.NamedTuple):
     of: Callable[[t.Any, str], t.Any]
     """Returns the expression for a column and the name of a dialect."""
 
-    types: tuple[type[t.Any], ...] | None = None
-    """The types of columns that it takes, or ``None`` for all."""
+    types: tuple[type[t.Any], ...] = (sa.types.TypeEngine,)
+    """The types of columns that it takes."""
 
     show: Callable[[Field, t.Any], t.Any] = lambda field, value: value
     """Returns the value on the wire."""
@@ -48,8 +48,8 @@ class Function(t.NamedTuple):
     def takes(self, type_: t.Any) -> bool:
         """Return ``True`` for a type of columns that the function takes."""
         # An enumeration is a text, too, and in each database in another order.
-        is_enum = isinstance(type_, sa.Enum)
-        return self.types is None or (isinstance(type_, self.types) and not is_enum)
+        is_text = sa.String in self.types and isinstance(type_, sa.Enum)
+        return isinstance(type_, self.types) and not is_text
 
 
 def _sum(column: t.Any, dialect: str) -> t.Any:
@@ -121,11 +121,6 @@ class GroupColumn(t.NamedTuple):
     """The path to the field, if it is one of a related record."""
 
     @property
-    def is_period(self) -> bool:
-        """``True`` for a key that is not the value of the field itself."""
-        return self.aggregate is None and self.function is not OWN
-
-    @property
     def name(self) -> str:
         """The name in an order: a field, or such as ``$sum.cost``."""
         name = self.field.name
@@ -171,10 +166,7 @@ class Groups(t.NamedTuple):
 
     def expression(self, column: GroupColumn) -> t.Any:
         """Return the expression that groups or sorts by a column."""
-        if column.path is None and not column.is_period:
-            return column.column
-
-        # An expression is long, or has parameters, which PostgreSQL takes for others.
+        # PostgreSQL takes an expression with parameters for another one.
         return sa.literal_column(self.label(column))
 
     @property

@@ -23,7 +23,6 @@ if t.TYPE_CHECKING:
     from .field import Field
     from .fields import Fields
     from .groups import Groups
-    from .where import SortPath
 
     Select: t.TypeAlias = sa.Select[t.Any]
 
@@ -39,9 +38,6 @@ PARAMETERS: t.Final[Mapping[str, t.Any]] = {
 }
 """The parameters of numbers of records."""
 
-
-TEXTS: t.Final = (sa.String, sa.LargeBinary)
-"""Types of texts and bytes of any length."""
 
 SHORT: t.Final = (
     *(sa.Integer, sa.Numeric, sa.Boolean, sa.Uuid, sa.Enum),
@@ -62,8 +58,6 @@ COMPILED: t.Final = "compiled_cache"
 NO_CACHE: t.Final[Mapping[str, t.Any]] = {COMPILED: None}
 """The execution options of a statement that is built for each call."""
 
-NO_OPTIONS: t.Final[Mapping[str, t.Any]] = {}
-
 
 class Plan(t.NamedTuple):
     """A statement that is ready to run."""
@@ -74,7 +68,7 @@ class Plan(t.NamedTuple):
     parameters: t.Any
     """Its parameters, or a list of them for many rows."""
 
-    options: Mapping[str, t.Any] = NO_OPTIONS
+    options: Mapping[str, t.Any] = MappingProxyType({})
     """Its execution options."""
 
     on_cursor: dict[t.Any, t.Any] | None = None
@@ -179,19 +173,14 @@ class Selection:
         return 2 + sum([len(name) + 4 + SCALAR_SIZE for name in self.names])
 
     @cached_property
-    def _long(self) -> tuple[list[int], list[int]]:
-        """The places of the texts, and of other values that may be long."""
+    def _long(self) -> list[int]:
+        """The places of the values that may be long."""
         types = [field.selected.type for field in self.fields]
-        texts = [i for i, each in enumerate(types) if isinstance(each, TEXTS)]
-        short = [i for i, each in enumerate(types) if isinstance(each, SHORT)]
-        others = {*range(len(types))}.difference(texts, short)
-        return [i for i in texts if i not in short], [*others]
+        return [i for i, each in enumerate(types) if not isinstance(each, SHORT)]
 
     def size_of(self, rows: Sequence[Sequence[t.Any]]) -> int:
         """Return about the number of bytes of rows as JSON."""
-        texts, others = self._long
-        sizes = [len(row[i]) for i in texts for row in rows if row[i]]
-        sizes += [json_size(row[i]) for i in others for row in rows]
+        sizes = [json_size(row[i]) for i in self._long for row in rows]
         return self.min_size * len(rows) + sum(sizes)
 
     @cached_property
@@ -407,15 +396,17 @@ class Plans:
                 for each, is_descending in groups.sort
             ]
 
-        columns = [self._direction(*each) for each in query.sort]
+        columns = [
+            self._directed(
+                *(field.column, is_descending),
+                is_nullable=getattr(field, "is_nullable", True),
+            )
+            for field, is_descending in query.sort
+        ]
         is_descending = bool(query.sort) and query.sort[-1][1]
         return columns + [
             column.desc() if is_descending else column for column in primary_key
         ]
-
-    def _direction(self, field: Field | SortPath, is_descending: bool) -> t.Any:
-        is_nullable = getattr(field, "is_nullable", True)
-        return self._directed(field.column, is_descending, is_nullable=is_nullable)
 
     def _directed(
         self, column: t.Any, is_descending: bool, *, is_nullable: bool = True

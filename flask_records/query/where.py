@@ -180,13 +180,7 @@ def conditions(
     """
     is_bound = query.has_shape and not is_literal
     values = iter(_parameters(query) if is_bound else query.values)
-    return _expressions(query.terms, path, values, is_one)
-
-
-def _expressions(
-    terms: Sequence[Term], path: Sequence[t.Any], values: Iterator[t.Any], is_one: bool
-) -> list[Expression]:
-    return [_expression(term, path, values, is_one) for term in terms]
+    return [_expression(term, path, values, is_one) for term in query.terms]
 
 
 def _expression(
@@ -198,13 +192,14 @@ def _expression(
         return term.operator.compare(term.field.at(path[-1]), value)
 
     if isinstance(term, ResolvedGroup):
-        terms = _expressions(term.terms, path, values, is_one)
+        terms = [_expression(each, path, values, is_one) for each in term.terms]
         return GROUPS[term.operator].in_sql(terms)
 
     alias: t.Any = orm.aliased(term.relationship.mapper)
     # A list of keys would be made anew for each record on which it depends.
     is_one = is_one or bool(origins_of(term.terms))
-    terms = _expressions(term.terms, (*path, alias), values, is_one)
+    there = *path, alias
+    terms = [_expression(each, there, values, is_one) for each in term.terms]
     condition = meets(term.relationship, path[-1], alias, terms, is_one=is_one)
     return t.cast("Expression", condition)
 
