@@ -47,10 +47,7 @@ PAUSE: t.Final = 20e-6
 READ_PAUSE: t.Final = 0.02
 """The seconds between two looks at how much clients have read."""
 
-SILENCE: t.Final = 0.3
-"""The seconds after which a client that has much unread does not read."""
-
-MAX_READ_PAUSE: t.Final = 1
+MAX_READ_PAUSE: t.Final = 0.5
 """The seconds that events wait for clients that have much unread."""
 
 STOP_TIMEOUT: t.Final = 5
@@ -99,8 +96,8 @@ class Worker:
         self._events: deque[tuple[ClientEvent, Sequence[Connection]]] = deque()
         self._room = threading.Semaphore(MAX_WAITING_EVENTS)
         self._position = 0
-        self._behind: dict[Client, int] = {}
-        self._paused = self._read = 0.0
+        self._behind: set[Client] = set()
+        self._pause_end = 0.0
         self.waiting = 0
         """The number of times that an event waits to be sent to a connection."""
 
@@ -155,7 +152,12 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self.server.transport = self
         self.start(self._check())
-        _call_at_shutdown(self.close)
+
+        # Servers end the lifespan of an application after all of its connections, or
+        # close them without their answers.
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                self._close_before(number)
 
     def close(self, go_on: Callable[[], object]) -> None:
         """Admit no more connections, and end those that there are after the calls that
@@ -174,6 +176,28 @@ class Worker:
             client.end_after_calls(STOPPED)
 
         self.start(self._go_on(go_on))
+
+    def _close_before(self, number: int) -> None:
+        """Close once a signal asks the server of this process to stop, before the
+        server handles it. Nothing happens if the server does not, or in its loop.
+        """
+        handler = signal.getsignal(number)
+
+        if not callable(handler):
+            return
+
+        def handle(number: int, frame: FrameType | None) -> None:
+            go_on = partial(handler, number, frame)
+
+            try:
+                self._loop.call_soon_threadsafe(self.close, go_on)
+            except RuntimeError:
+                # The loop is closed.
+                go_on()
+
+        signal.signal(number, handle)
+        # An event loop sets this for its own handlers.
+        signal.siginterrupt(number, False)
 
     def finish(self) -> None:
         """Note that a call or a request has been answered."""
@@ -258,7 +282,7 @@ class Worker:
                     if client.unsent <= self.max_unsent // 2:
                         client.is_slow = False
                     elif not client.is_slow:
-                        self._behind[client] = client.unsent
+                        self._behind.add(client)
 
             number += len(part)
             self.waiting -= len(part)
@@ -270,7 +294,7 @@ class Worker:
                 self._room.release()
 
             if self._behind:
-                self._paused = self._read = time.monotonic()
+                self._pause_end = time.monotonic() + MAX_READ_PAUSE
                 self._loop.call_later(READ_PAUSE, self._wait_for_readers)
                 return
 
@@ -285,23 +309,19 @@ class Worker:
 
     def _wait_for_readers(self) -> None:
         """Write further events once the clients with much unread have read half of it,
-        or do not read.
+        or have had the time for it.
         """
-        now, half = time.monotonic(), self.max_unsent // 2
-        behind = {each: each.unsent for each in self._behind if each.unsent > half}
+        half = self.max_unsent // 2
+        self._behind = {each for each in self._behind if each.unsent > half}
 
-        if any(behind[each] < self._behind[each] for each in behind):
-            self._read = now
-
-        if behind and now < min(self._read + SILENCE, self._paused + MAX_READ_PAUSE):
-            self._behind = behind
+        if self._behind and time.monotonic() < self._pause_end:
             self._loop.call_later(READ_PAUSE, self._wait_for_readers)
             return
 
-        for client in behind:
+        for client in self._behind:
             client.is_slow = True
 
-        self._behind = {}
+        self._behind = set()
         self._send_some()
 
     async def _check(self) -> None:
@@ -328,43 +348,3 @@ def _run_logged(function: Callable[[], T]) -> T | None:
     except Exception:
         logger.exception("A message of a client could not be handled.")
         return None
-
-
-def _call_at_shutdown(function: Callable[[Callable[[], object]], None]) -> None:
-    """Call a function in the event loop that is running once a signal asks the server
-    of this process to stop, with the function that lets the server handle it.
-
-    Servers end the lifespan of an application after all of its connections, or close
-    them without their answers. Nothing happens if the server is not in the main thread,
-    or does not handle the signals. A server whose event loop handles them does it at
-    once.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return
-
-    loop = asyncio.get_running_loop()
-
-    for number in SIGNALS:
-        handler = signal.getsignal(number)
-
-        if callable(handler):
-            signal.signal(number, partial(_handle, loop, function, handler))
-            # An event loop sets this for its own handlers.
-            signal.siginterrupt(number, False)
-
-
-def _handle(
-    loop: asyncio.AbstractEventLoop,
-    function: Callable[[Callable[[], object]], None],
-    handler: Callable[[int, FrameType | None], object],
-    number: int,
-    frame: FrameType | None,
-) -> None:
-    """Handle a signal by a function in an event loop that may call another handler."""
-    go_on = partial(handler, number, frame)
-
-    try:
-        loop.call_soon_threadsafe(function, go_on)
-    except RuntimeError:
-        # The loop is closed.
-        go_on()
