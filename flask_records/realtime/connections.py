@@ -64,11 +64,7 @@ class Connections:
     def members(self, *channels: str) -> list[Connection]:
         """Return the connections in a channel, or each one in any of several."""
         with self._lock:
-            groups = [self._members[name] for name in channels if name in self._members]
-
-            if len(groups) == 1:
-                return list(groups[0])
-
+            groups = [self._members.get(name, {}) for name in channels]
             return list({each: None for group in groups for each in group})
 
     def add(self, connection: Connection) -> None:
@@ -169,7 +165,10 @@ class Connection:
         """The channel of all connections of the user: the path of the user's record,
         such as ``users/7``. ``None`` for a login without a user.
         """
-        return user_channel_of(self.login)
+        if self.login.user_id is None:
+            return None
+
+        return f"{self.login.authenticator.users_path}/{self.login.user_id}"
 
     @property
     def is_logged_in(self) -> bool:
@@ -220,14 +219,6 @@ class Connection:
         self._allowance = min(self._allowance + gained, BURST * rate) - 1
         self._counted = now
         return max(0, -self._allowance / rate)
-
-
-def user_channel_of(login: Params) -> str | None:
-    """Return the channel of all connections of a login's user, if there is one."""
-    if login.user_id is None:
-        return None
-
-    return f"{login.authenticator.users_path}/{login.user_id}"
 
 
 @dataclass(frozen=True)

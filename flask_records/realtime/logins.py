@@ -10,8 +10,7 @@ from collections import defaultdict
 from ..authentication.access import admit
 from ..authentication.strategies import ACCESS_TOKEN
 from ..authentication.tokens import ENDING
-from ..errors import Forbidden, RecordsError, Unavailable
-from ..extension import current_records
+from ..errors import Forbidden, Unavailable
 from ..service.context import Params
 from .connections import LOAD_ANEW
 
@@ -107,21 +106,24 @@ class Logins:
 
     def check_after(self, messages: Iterable[Message]) -> None:
         """Check the logins that events may have ended, or whose users have changed."""
-        ids = defaultdict(set)
+        ids: dict[AuthenticationService, set[str]] = defaultdict(set)
 
         for message in messages:
-            sender = current_records.services.get(message.service)
+            sender, record = self._server.records.services.get(message.service), {}
+
+            if isinstance(message.record, dict):
+                record = message.record
 
             for path, service in self._authentications.items():
                 if sender is not None and service.lookup.has(sender):
-                    ids[path].add(_user_id_of(message, service))
+                    ids[service].add(str(record.get(service.id)))
 
                 if message.service == path:
-                    login = message.record.get("authentication", {})
-                    ids[path] |= _ids_in(login.get("payload", {}))
+                    login = record.get("authentication", {})
+                    ids[service] |= _ids_in(login.get("payload", {}))
 
-        for path in ids:
-            self._check(self._of(self._authentications[path], ids[path] - {"None"}))
+        for service in ids:
+            self._check(self._of(service, ids[service] - {"None"}))
 
     def watch(self) -> None:
         """Check logins at intervals, until the server stops."""
@@ -187,35 +189,29 @@ class Logins:
         group: Mapping[Connection, Record],
         is_routine: bool,
     ) -> None:
-        refusal: RecordsError | None = None
+        refusal, login = None, Params(authenticator=service)
 
         try:
             login = _admitted(service, next(iter(group.values())))
         except Exception as error:
             failure = "The check of a login failed."
             refusal = self._server.records.errors.report(error, failure)
-            login = Params(authenticator=service)
 
-        if refusal is not None and not _is_for_client(refusal):
-            if not (is_routine and isinstance(refusal, Unavailable)):
-                self._server.transport.hang_up([*group], LOAD_ANEW)
+            if refusal.code is None or refusal.code >= 500:
+                if not (is_routine and isinstance(refusal, Unavailable)):
+                    self._server.transport.hang_up([*group], LOAD_ANEW)
 
-            return
+                return
 
         for connection, credentials in group.items():
             with connection.lock:
                 # The client may have logged in again, or out, during the check.
                 if connection.authentication is credentials:
-                    self._end_or_set(connection, login, refusal)
+                    had_login = connection.login.authenticated
+                    self._set(connection, login)
 
-    def _end_or_set(
-        self, connection: Connection, login: Params, refusal: RecordsError | None
-    ) -> None:
-        had_login = connection.login.authenticated
-        self._set(connection, login)
-
-        if refusal is not None and had_login:
-            self._server.transport.log_out(connection, str(refusal))
+                    if refusal is not None and had_login:
+                        self._server.transport.log_out(connection, str(refusal))
 
     def _set(self, connection: Connection, params: Params) -> None:
         previous = connection.login
@@ -246,17 +242,8 @@ def _admitted(service: AuthenticationService, credentials: Record) -> Params:
     return login
 
 
-def _is_for_client(error: RecordsError) -> bool:
-    return error.code is not None and error.code < 500
-
-
 def _identity(login: Params) -> t.Any:
     return login.authenticated, id(login.authenticator), str(login.user_id)
-
-
-def _user_id_of(message: Message, service: AuthenticationService) -> str:
-    record = message.record
-    return str(record.get(service.id) if isinstance(record, dict) else None)
 
 
 def _ids_in(payload: Record) -> set[str]:

@@ -76,7 +76,11 @@ class Recipients:
         views = self._views.get(channels)
 
         if views is None:
-            members = self._may_read(self._connections.members(*channels))
+            members = self._connections.members(*channels)
+
+            if not self._is_public:
+                members = [each for each in members if self._login_of(each) is not None]
+
             views = self._views[channels] = self._by_visibility(members)
 
         return views
@@ -99,13 +103,6 @@ class Recipients:
 
         return views
 
-    def _may_read(self, connections: list[Connection]) -> list[Connection]:
-        """Return the connections whose login the service accepts."""
-        if self._is_public:
-            return connections
-
-        return [each for each in connections if self._login_of(each) is not None]
-
     def _login_of(self, connection: Connection) -> Params | None:
         """Return the login of a connection, if the service accepts it. In a call with
         another one, nobody is logged in, either.
@@ -120,11 +117,8 @@ class Recipients:
         kind = id(login.authenticator), credentials.get("strategy")
 
         if kind not in self._accepted:
-            self._accepted[kind] = self._is_accepted(login)
+            access = self._records.accesses[self._service.path]
+            is_accepted = not self._service.sends_events or access.accepts(login)
+            self._accepted[kind] = is_accepted
 
         return login if self._accepted[kind] else None
-
-    def _is_accepted(self, login: Params) -> bool:
-        service = self._service
-        access = self._records.accesses[service.path]
-        return not service.sends_events or access.accepts(login)
