@@ -104,8 +104,7 @@ class Realtime:
         """
         from .asgi import Application
 
-        server = t.cast("Server", app.extensions[EXTENSION])
-        return Application(server, threads)
+        return Application(app.extensions[EXTENSION], threads)
 
     def test_client(
         self,
@@ -123,10 +122,15 @@ class Realtime:
         :raises RecordsError: The credentials in the headers are wrong.
         """
         # Applications do not need it.
-        from .testing import connect
+        from .testing import SocketClient
 
-        server = t.cast("Server", app.extensions[EXTENSION])
-        return connect(server, user, headers or {})
+        lines = dict(headers or {})
+
+        if user is not None:
+            environ = self._records.client(app, user).http.environ_base
+            lines.setdefault("Authorization", environ["HTTP_AUTHORIZATION"])
+
+        return SocketClient(app.extensions[EXTENSION], lines)
 
     def metrics(self, app: Flask) -> dict[str, int]:
         """Return the number of connections of this worker, and of the events that they
@@ -134,7 +138,7 @@ class Realtime:
 
         :param app: The application.
         """
-        server = t.cast("Server", app.extensions[EXTENSION])
+        server: Server = app.extensions[EXTENSION]
         return {
             "connections": len(server.connections),
             "events_sent": server.events_sent,
@@ -176,8 +180,7 @@ class Realtime:
     def _follow_login(self, method: str, context: HookContext) -> None:
         """Log a connection in or out after its call of an authentication service."""
         connection: Connection | None = context.params.connection
-        target, result = context.service.target, context.result
-        server = _server()
+        target, server = context.service.target, _server()
 
         if connection is None or server is None:
             return
@@ -185,12 +188,12 @@ class Realtime:
         if not isinstance(target, AuthenticationService):
             return
 
+        change = partial(server.logins.log_out, connection)
+
         if method == "create":
-            Transaction.after_commit(
-                lambda: server.logins.log_in(connection, target, result)
-            )
-        else:
-            Transaction.after_commit(lambda: server.logins.log_out(connection))
+            change = partial(server.logins.log_in, connection, target, context.result)
+
+        Transaction.after_commit(change)
 
 
 def _add_routes(app: Flask, settings: Settings) -> None:

@@ -67,14 +67,21 @@ class RedisLog(Log):
 
     :param url: The URL of Redis.
     :param channel: The prefix of the stream's name.
-    :raises ValueError: The URL is invalid.
+    :raises RuntimeError: The URL is invalid.
     """
 
     def __init__(self, url: str, channel: str) -> None:
         super().__init__()
         self._name = f"{channel}:log"
         self._url = url
-        self._writer: t.Any = _client(url, TIMEOUT)
+
+        try:
+            self._writer: t.Any = _client(url, TIMEOUT)
+        except ValueError as error:
+            raise RuntimeError(
+                f"RECORDS_REALTIME['message_queue'] is not a valid URL: {error}"
+            ) from error
+
         self._reader: t.Any = None
         self._position = b""
         self._is_away = self._has_missed = False

@@ -27,13 +27,13 @@ if t.TYPE_CHECKING:
     from werkzeug.datastructures import Headers
 
     from ..extension import FlaskRecords
-    from ..service.context import Params
     from ..service.events import Event
     from ..typing import Record
-    from .connections import Reason
+    from .asgi.worker import Worker
     from .extension import Realtime
     from .recipients import Delivery
     from .settings import Settings
+    from .testing import MemoryTransport
 
 logger = logging.getLogger(__package__)
 
@@ -62,44 +62,10 @@ REASON: t.Final = "The server has ended the connection."
 """The message to a client whose connection the application ends, by default."""
 
 
-class Transport(t.Protocol):
-    """Carries events to the clients of one worker."""
-
-    has_threads: bool
-    """``True`` if a thread sends events. They are sent within the call otherwise."""
-
-    def wait_for_answers(self, timeout: float) -> None:
-        """Wait until the calls in progress are answered.
-
-        :param timeout: The maximum number of seconds.
-        """
-
-    def send_event(
-        self, path: str, name: str, record: t.Any, connections: Sequence[Connection]
-    ) -> None:
-        """Send an event to connections, at least one.
-
-        :param path: The path of its service. None for an event of the connection.
-        """
-
-    @property
-    def waiting(self) -> int:
-        """The number of times that an event waits to be sent to a connection."""
-
-    def log_out(self, connection: Connection, reason: str) -> None:
-        """Tell a client that its login is over."""
-
-    def hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
-        """Close connections. Their clients connect again."""
-
-    def disconnect(self, connections: Sequence[Connection], reason: str) -> None:
-        """Disconnect connections, which get the event ``disconnected`` first."""
-
-
 class Server:
     """Follows the log of events, and sends connections those that they may see."""
 
-    transport: Transport
+    transport: Worker | MemoryTransport
     """Carries events to clients, once there are any."""
 
     def __init__(
@@ -137,24 +103,16 @@ class Server:
         """``True`` if there are connections, or other workers may have some."""
         return bool(self.connections or self.settings.message_queue)
 
-    def connect(
-        self,
-        id: str,
-        headers: Headers,
-        accept: Callable[[], None],
-        check: Callable[[Params], None] = lambda login: None,
-    ) -> None:
+    def connect(self, id: str, headers: Headers, accept: Callable[[], None]) -> None:
         """Add a connection, and log it in if its headers have credentials.
 
         :param id: The id that its transport knows it by.
         :param accept: Lets the client know that it is connected, to load its data.
-        :param check: Raises an error for a login that may not connect.
         :raises Exception: The credentials are wrong, or can't be checked.
         """
         calls_per_second = self.settings.calls_per_second
         connection = Connection(id, headers, calls_per_second, self.connections)
         login = self.logins.admit(connection)
-        check(login)
         self._begin_to_follow()
         self.logins.announce("connect", connection)
         self.connections.add(connection)
@@ -358,9 +316,4 @@ def _shared_log(url: str, settings: Settings) -> Log:
             " 'flask-record-services[redis]'."
         ) from error
 
-    try:
-        return RedisLog(url, settings.channel)
-    except ValueError as error:
-        raise RuntimeError(
-            f"RECORDS_REALTIME['message_queue'] is not a valid URL: {error}"
-        ) from error
+    return RedisLog(url, settings.channel)

@@ -17,7 +17,6 @@ from .server import DISCONNECTED
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..typing import Id, Record
     from .connections import Connection, Reason
     from .server import Server
 
@@ -44,7 +43,7 @@ class MemoryTransport:
         name, text = f"{path} {name}".lstrip(), dumps(record)
 
         for client in self._clients_of(connections):
-            client.receive(name, text)
+            client.received.append((name, json.loads(text)))
 
     def log_out(self, connection: Connection, reason: str) -> None:
         """Tell a client that its login is over."""
@@ -74,17 +73,25 @@ class SocketClient:
 
     :param headers: The headers of its first request.
     :raises RecordsError: The credentials in the headers are wrong.
+    :raises RuntimeError: An ASGI server serves the application.
     """
 
-    def __init__(
-        self, server: Server, transport: MemoryTransport, headers: Mapping[str, str]
-    ) -> None:
+    def __init__(self, server: Server, headers: Mapping[str, str]) -> None:
+        if not hasattr(server, "transport"):
+            server.transport = MemoryTransport()
+
+        if not isinstance(server.transport, MemoryTransport):
+            raise RuntimeError(
+                "An ASGI server serves the application. Make another one."
+            )
+
         self.id = secrets.token_urlsafe(15)
         """The id of its connection."""
         self._server = server
-        self._clients = transport.clients
+        self._clients = server.transport.clients
         self._headers = headers
-        self._events: list[tuple[str, t.Any]] = []
+        self.received: list[tuple[str, t.Any]] = []
+        """The events since the last call of :meth:`events`."""
         self._clients[self.id] = self
 
         try:
@@ -129,20 +136,13 @@ class SocketClient:
         ``messages created``, and their records.
         """
         self._server.catch_up()
-        events, self._events = self._events, []
+        events, self.received = self.received, []
         return events
 
     def disconnect(self) -> None:
         """End the connection. Nothing happens if it has ended."""
         if self._clients.pop(self.id, None) is not None:
             self._run(lambda: self._server.disconnect(self.id))
-
-    def receive(self, name: str, text: bytes) -> None:
-        """Take an event.
-
-        :param text: The record as JSON.
-        """
-        self._events.append((name, json.loads(text)))
 
     def _run(self, function: Callable[[], t.Any]) -> t.Any:
         app = self._server.app
@@ -151,24 +151,3 @@ class SocketClient:
             self._server.settings.url_path, headers=self._headers
         ):
             return function()
-
-
-def connect(
-    server: Server, user: Record | Id | None, headers: Mapping[str, str]
-) -> SocketClient:
-    """Return a client of an application.
-
-    :param user: The record of the user who is logged in, or its identifier. ``None``
-        for a client that has the headers alone.
-    """
-    if not hasattr(server, "transport"):
-        server.transport = MemoryTransport()
-
-    if not isinstance(server.transport, MemoryTransport):
-        raise RuntimeError("An ASGI server serves the application. Make another one.")
-
-    if user is not None:
-        http = server.records.client(server.app, user).http
-        headers = {"Authorization": http.environ_base["HTTP_AUTHORIZATION"], **headers}
-
-    return SocketClient(server, server.transport, headers)

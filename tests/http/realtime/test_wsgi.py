@@ -53,7 +53,7 @@ def test_stream_and_service_of_one_path_are_refused(app):
     records.add("sse", Plain(), public=True)
     records.init_app(app)
 
-    with pytest.raises(RuntimeError, match="service 'sse' and the view"):
+    with pytest.raises(RuntimeError, match="'records:sse.many' and .* the same URL"):
         Realtime(records, app)
 
 
