@@ -366,7 +366,15 @@ class FlaskRecords(CallSignals):
             blueprint.after_request(_forbid_storing)
 
         for app in self._apps:
-            self._check(app, [service])
+            try:
+                self._check(app, [service])
+            except Exception:
+                # An application may catch this, and go on without the service.
+                for each in (self.services, self.authentications, self.accesses):
+                    each.pop(path, None)
+
+                raise
+
             routes_of(app).add_service(app, path, blueprint)
             routes_of(app).check(app)
             self._init_limits(app)
