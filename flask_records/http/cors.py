@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import typing as t
-from dataclasses import dataclass
 
 from flask import request
 
@@ -32,14 +31,13 @@ MAX_AGE: t.Final = 600
 """The seconds that a browser remembers the response to a preflight request."""
 
 FILES: t.Final = "flask_records"
-"""The blueprint of the files for browsers. Modules are loaded across origins, too."""
+"""The blueprint of the files for browsers, such as modules of JavaScript."""
 
 REFERENCE: t.Final = "records_openapi"
 """The blueprint of the OpenAPI document."""
 
 
-@dataclass(frozen=True)
-class CorsSettings:
+class CorsSettings(t.NamedTuple):
     """The settings of an application: ``RECORDS_CORS``."""
 
     origins: tuple[str, ...] = ()
@@ -55,19 +53,18 @@ class CorsSettings:
         :raises RuntimeError: A key is unknown, or a value is not valid.
         """
         example = {"origins": ["https://app.example"]}
-        settings = read_settings(
-            SETTING, app.config.get(SETTING), CHECKS, example=example
-        )
-        origins = parse_origins(settings.get("origins"), f"{SETTING}['origins']")
-        credentials = settings.get("credentials", False)
+        value = app.config.get(SETTING)
+        options = read_settings(SETTING, value, CHECKS, example=example)
+        origins = parse_origins(options.get("origins"), f"{SETTING}['origins']")
+        settings = cls(origins, options.get("credentials", False))
 
-        if credentials and (not origins or ALL in origins):
+        if settings.credentials and (not origins or ALL in origins):
             raise RuntimeError(
                 f"{SETTING}['credentials'] needs {SETTING}['origins'] that name the"
                 " origins, not '*': their pages act as your users."
             )
 
-        return cls(origins, credentials)
+        return settings
 
 
 def init_app(app: Flask) -> None:
@@ -76,9 +73,9 @@ def init_app(app: Flask) -> None:
 
     :raises RuntimeError: A setting is not valid, or Flask-CORS is not installed.
     """
-    settings = CorsSettings.of(app)
+    origins, credentials = CorsSettings.of(app)
 
-    if not settings.origins:
+    if not origins:
         return
 
     try:
@@ -86,9 +83,9 @@ def init_app(app: Flask) -> None:
     except ImportError as error:
         raise RuntimeError(f"{SETTING} needs 'flask-record-services[cors]'.") from error
 
-    is_for_all = ALL in settings.origins
+    is_for_all = ALL in origins
     # Flask-CORS takes the brackets of an address for a pattern.
-    patterns = [re.compile(rf"{re.escape(each)}\Z") for each in settings.origins]
+    patterns = [re.compile(rf"{re.escape(each)}\Z") for each in origins]
     with_headers = cross_origin(
         origins=ALL if is_for_all else patterns,
         send_wildcard=is_for_all,
@@ -97,13 +94,16 @@ def init_app(app: Flask) -> None:
         automatic_options=False,
         expose_headers=EXPOSED,
         max_age=MAX_AGE,
-        supports_credentials=settings.credentials,
+        supports_credentials=credentials,
     )
 
     @app.after_request
     def add_headers(response: Response) -> Response:
+        name = (request.blueprint or "").rpartition(".")[2]
+        is_ours = name.startswith(PREFIX) or name in (FILES, REFERENCE)
+
         # Flask-CORS of the application may have added the headers.
-        if not _is_ours() or ALLOWED in response.headers:
+        if not is_ours or ALLOWED in response.headers:
             return response
 
         # Caches would give a page the response to another.
@@ -111,9 +111,3 @@ def init_app(app: Flask) -> None:
             vary(response.headers, "Origin")
 
         return with_headers(lambda: response)()
-
-
-def _is_ours() -> bool:
-    """Return whether a service, a file or the OpenAPI document answers the request."""
-    name = (request.blueprint or "").rpartition(".")[2]
-    return name.startswith(PREFIX) or name in (FILES, REFERENCE)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import typing as t
-import unicodedata
 from urllib.parse import urlsplit
 
 from ..settings import Check
 
 PORTS: t.Final = {"http": 80, "https": 443}
 
-INVISIBLE = re.compile(r"[\x00-\x20\x7f\ud800-\udfff]")
-"""Characters that browsers remove from addresses, and JSON's lone surrogates."""
+WEB_ORIGIN = re.compile(r"[a-z]+://[^/?#]+/?", re.IGNORECASE)
+"""A web address without a path. A slash is not a path."""
 
 APP_ORIGIN = re.compile(
     r"(?!https?:|file:|data:|javascript:)[a-z][a-z0-9+.-]*://[\w.-]+(:\d+)?"
@@ -41,36 +39,26 @@ def is_secure(url: t.Any) -> bool:
 
 
 def origin_of(url: str) -> str | None:
-    """Return scheme, host and port of a plain web address, or ``None``."""
-    if INVISIBLE.search(url) or "\\" in url:
+    """Return scheme, host and port of a plain web address as browsers send them, or
+    ``None``. A host of other letters is in its ASCII form.
+    """
+    # Browsers remove such characters, and take a backslash for a slash.
+    if not url.isprintable() or " " in url or "\\" in url:
         return None
 
     try:
         parts = urlsplit(url)
         port = parts.port
-        host = _host(parts.hostname or "")
     except ValueError:
         return None
 
-    if parts.scheme not in PORTS or not host or "@" in parts.netloc:
+    scheme, host = parts.scheme, parts.hostname or ""
+
+    if scheme not in PORTS or not host or "@" in parts.netloc or not host.isascii():
         return None
 
-    shown = "" if port in (None, PORTS[parts.scheme]) else f":{port}"
-    return f"{parts.scheme}://{host}{shown}"
-
-
-def _host(name: str) -> str:
-    """Return a host as browsers send it.
-
-    :raises ValueError: It is not a valid host.
-    """
-    if unicodedata.normalize("NFKC", name) != name or "\u3002" in name:
-        raise ValueError("The host has another form.")
-
-    if ":" in name:
-        return f"[{ipaddress.IPv6Address(name)}]"
-
-    return name if name.isascii() else name.encode("idna").decode()
+    shown = "" if port in (None, PORTS[scheme]) else f":{port}"
+    return f"{scheme}://[{host}]{shown}" if ":" in host else f"{scheme}://{host}{shown}"
 
 
 def parse_origins(value: t.Any, place: str) -> tuple[str, ...]:
@@ -91,22 +79,16 @@ def parse_origins(value: t.Any, place: str) -> tuple[str, ...]:
 
 
 def _parsed(value: t.Any, place: str) -> str:
-    if value == ALL:
-        raise RuntimeError(f"{place} is '*', which stands alone: 'origins': '*'.")
+    text = value if isinstance(value, str) else ""
+    origin = origin_of(text) if WEB_ORIGIN.fullmatch(text) else None
 
-    if isinstance(value, str) and APP_ORIGIN.fullmatch(value):
-        return value
+    if APP_ORIGIN.fullmatch(text):
+        return text
 
-    origin = origin_of(value) if isinstance(value, str) else None
-
-    if origin is None or ALL in origin or urlsplit(value)[2:] not in PATHLESS:
+    if origin is None or ALL in origin:
         raise RuntimeError(
             f"{place} is {value!r}, which is not an origin: a scheme, a host and a"
-            " port, such as 'https://app.example'."
+            " port, such as 'https://app.example'. '*' stands alone, for all origins."
         )
 
     return origin
-
-
-PATHLESS: t.Final = (("", "", ""), ("/", "", ""))
-"""Path, query and fragment of an address that is an origin. A slash is not a path."""
