@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import keyword
 import re
 import secrets
@@ -31,6 +30,11 @@ and Python, the application or the folder has nothing of this name.\
 
 SECRET_FILES: t.Final = (".env", "config.py")
 """The names of the files with secrets."""
+
+MODEL: t.Final = re.compile(
+    r"^class (\w+)\(.*\n(?:    .*\n)*?    __tablename__ = ['\"](.+)['\"]$", re.MULTILINE
+)
+"""A model of sqlacodegen, and its table."""
 
 OWN_TABLES: t.Final = {"user_account", "token"}
 """The tables of users and their tokens."""
@@ -133,14 +137,7 @@ def _tables(source: str) -> list[dict[str, str]]:
 
     :raises ValueError: The table of users or of tokens is there.
     """
-    tables = {
-        ast.literal_eval(statement.value): model.name
-        for model in ast.walk(ast.parse(source))
-        if isinstance(model, ast.ClassDef)
-        for statement in model.body
-        if isinstance(statement, ast.Assign)
-        and ast.unparse(statement.targets[0]) == "__tablename__"
-    }
+    tables = {table: model for model, table in MODEL.findall(source)}
 
     if taken := OWN_TABLES.intersection(tables):
         raise ValueError(f"The database has a table '{min(taken)}' already.")
