@@ -66,24 +66,21 @@ class Logger(t.Protocol):
         """Log an error, with its traceback in ``exc_info``."""
 
 
-class Outages:
-    """The reasons of outages, each of which is logged once in :data:`LOG_INTERVAL`."""
-
-    def __init__(self) -> None:
-        self._next: dict[str, float] = {}
+class Outages(dict[str, float]):
+    """The last times that reasons of outages were logged."""
 
     def is_due(self, reason: str) -> bool:
-        """Return whether it is time to log a reason."""
+        """Return whether it is time to log a reason, which is each second."""
         now = time.monotonic()
 
-        if now < self._next.get(reason, now):
+        if now < self.get(reason, 0) + LOG_INTERVAL:
             return False
 
         # An application may raise an error with ever new messages.
-        if len(self._next) >= MAX_REASONS:
-            self._next.clear()
+        if len(self) >= MAX_REASONS:
+            self.clear()
 
-        self._next[reason] = now + LOG_INTERVAL
+        self[reason] = now
         return True
 
 
@@ -94,10 +91,10 @@ class ErrorHandler:
 
     def __init__(
         self,
-        html: ErrorPages = None,
-        logger: Logger | t.Literal[False] | None = None,
-        verbose: bool = False,
-        app_errors: bool = False,
+        html: ErrorPages,
+        logger: Logger | t.Literal[False] | None,
+        verbose: bool,
+        app_errors: bool,
     ) -> None:
         self._html = html
         self._logger = logger
@@ -110,8 +107,8 @@ class ErrorHandler:
 
         :raises RuntimeError: The setting is not valid.
         """
-        checks, example = {"codes": FLAG}, {"codes": True}
-        read_settings(SETTING, app.config.get(SETTING), checks, example=example)
+        settings, example = app.config.get(SETTING), {"codes": True}
+        read_settings(SETTING, settings, {"codes": FLAG}, example=example)
         handlers = app.error_handler_spec[None][None]
         # Flask's own way would register it for the status of the base class alone.
         handlers[RecordsError] = self.handle
@@ -147,11 +144,10 @@ class ErrorHandler:
 
         if isinstance(visible, Unavailable):
             if self._outages.is_due(visible.message):
-                cause = line_of(visible.__cause__)
+                args = *args, visible.message, line_of(visible.__cause__)
                 # A call that others have hindered is not a fault of the server.
                 level = "warning" if visible.message == BUSY.text else "error"
-                text = f"{failure} %s%s"
-                self._log(visible, text, *args, visible.message, cause, level=level)
+                self._log(visible, f"{failure} %s%s", *args, level=level)
         elif visible.code is None or visible.code >= 500:
             exc_info = type(error), without_parameters(error), error.__traceback__
             self._log(error, failure, *args, exc_info=exc_info)
@@ -190,7 +186,11 @@ class ErrorHandler:
 
     def answer(self, error: RecordsError) -> Response:
         """Return the response to an error as the client sees it."""
-        response = self._page(error) if self._wants_html() else _json(error)
+        if self._wants_html():
+            response = self._page(error)
+        else:
+            response = json_response(dumps(body_of(error)), error.code or 500)
+
         response.headers.update(error.headers or {})
         response.headers.add("Vary", "Accept")
 
@@ -256,7 +256,3 @@ def line_of(error: BaseException | None) -> str:
 
     cause = without_parameters(getattr(error, "orig", None) or error)
     return f" ({type(cause).__name__}: {str(cause).partition(NEWLINE)[0]})"
-
-
-def _json(error: RecordsError) -> Response:
-    return json_response(dumps(body_of(error)), error.code or 500)
