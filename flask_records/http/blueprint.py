@@ -45,15 +45,11 @@ ID: t.Final = "record_id_"
 OWNER: t.Final = "service_blueprint"
 """The attribute of a view with the :class:`ServiceBlueprint` that has made it."""
 
-VERBS: t.Final = tuple(dict.fromkeys(each.verb for each in METHODS_BY_NAME.values()))
-"""The verbs of the six methods."""
-
-
 BY_VERB: t.Final = {
     verb: {
         each.has_id: name for name, each in METHODS_BY_NAME.items() if each.verb == verb
     }
-    for verb in VERBS
+    for verb in ("GET", "POST", "PUT", "PATCH", "DELETE")
 }
 """The names of the methods of each verb, by ``True`` if they take an identifier."""
 
@@ -86,8 +82,8 @@ class ServiceBlueprint:
         methods, custom = {*self.service.methods}, self.service.custom_methods
         return ",".join(
             verb
-            for verb in VERBS
-            if methods & {*BY_VERB[verb].values()} or (verb == "POST" and custom)
+            for verb, names in BY_VERB.items()
+            if methods & {*names.values()} or (verb == "POST" and custom)
         )
 
     def _make(self) -> Blueprint:
@@ -101,12 +97,12 @@ class ServiceBlueprint:
         rule = rule_of(self.service.path)
 
         for url, name in ((rule, "many"), (f"{rule}/<{ID}>", "one")):
+            # The service refuses the verbs of other methods, after its checks.
             blueprint.add_url_rule(
                 url,
                 name,
                 self._make_view(f"{blueprint.name}:{name}"),
-                # The service refuses the verbs of other methods, after its checks.
-                methods=[*VERBS, "OPTIONS"],
+                methods=[*BY_VERB, "OPTIONS"],
                 strict_slashes=False,
                 merge_slashes=False,
                 provide_automatic_options=False,
@@ -260,7 +256,9 @@ class ServiceBlueprint:
         pairs = [NO_SNIFFING, ("Allow", self._allow)]
 
         if self.authentications:
-            cache_control = _cache_control_of(remembered_call())
+            call = remembered_call()
+            is_private = call is not None and call.params.authenticated
+            cache_control = "no-store" if is_private else "private"
             pairs += [("Cache-Control", cache_control), ("Vary", CALLER)]
 
             if "vary" in names:
@@ -286,18 +284,11 @@ class ServiceBlueprint:
 
 
 def max_body_size(app: Flask, environ: WSGIEnvironment, *, default: int) -> int:
-    """Return the bytes of a body that a service takes from the caller of a request.
-
-    :param default: The bytes of a request that no service answers.
+    """Return the bytes of a body that a service takes from the caller of a request, or
+    the default if no service answers it.
     """
     with app.request_context(environ):
         current = current_request()
         view = app.view_functions.get(current.endpoint or "")
         blueprint: ServiceBlueprint | None = getattr(view, OWNER, None)
         return default if blueprint is None else blueprint.max_body_size(current)
-
-
-def _cache_control_of(call: HookContext | None) -> str:
-    """Return the ``Cache-Control`` of the response to a call, if there was one."""
-    is_private = call is not None and call.params.authenticated
-    return "no-store" if is_private else "private"
