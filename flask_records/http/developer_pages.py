@@ -81,8 +81,6 @@ class PageSettings:
     def of(cls, settings: t.Any, name: str) -> t.Self:
         """Return the settings of an application.
 
-        :param settings: A mapping, or ``None`` for the defaults.
-        :param name: The name of the setting.
         :raises RuntimeError: A key is unknown, or a value is not valid.
         """
         example = {"enabled": True}
@@ -101,7 +99,6 @@ class PageSettings:
     def check(self, params: Params) -> None:
         """Refuse data to a caller who may not see it.
 
-        :param params: The params of the caller, with its login.
         :raises NotAuthenticated: A login is needed.
         :raises Forbidden: ``allow`` refuses the user.
         """
@@ -116,11 +113,8 @@ class PageSettings:
         """Return whether a function of the user returns ``True`` for a caller. Anything
         else, such as an async generator, refuses the caller.
         """
-        return (
-            rule is not None
-            and params.user is not None
-            and call(rule, params.user) is True
-        )
+        is_asked = rule is not None and params.user is not None
+        return is_asked and call(t.cast(t.Any, rule), params.user) is True
 
 
 def page_blueprint(

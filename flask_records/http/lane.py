@@ -62,10 +62,7 @@ class Lane:
         t.cast("t.Any", app).create_url_adapter = self.create_url_adapter
 
     def open(self, endpoints: Collection[str]) -> None:
-        """Look up services by their URLs from now on.
-
-        :param endpoints: The endpoints of their views.
-        """
+        """Look up services by their URLs from now on, given their endpoints."""
         app, rules = self._app, {}
         self.close()
 
@@ -109,9 +106,8 @@ class Lane:
         self._rules, self._below = {}, {}
 
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
-        """Return the adapter that matches a request.
+        """Return the adapter that matches a request, if there is one.
 
-        :param request: The request, or ``None`` outside of one.
         :raises werkzeug.exceptions.HTTPException: The host is not valid.
         """
         if request is None:
@@ -183,10 +179,6 @@ class Lane:
 class ServiceAdapter:
     """The adapter of a request for a service. It has matched already, and is Werkzeug's
     for all else, such as ``url_for``.
-
-    :param create: Returns Werkzeug's adapter for a request.
-    :param request: The request.
-    :param match: The rule, and the values of its placeholders.
     """
 
     def __init__(

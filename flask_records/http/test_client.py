@@ -27,9 +27,6 @@ if t.TYPE_CHECKING:
 class TestClient:
     """Calls services as a client does, over HTTP within the process.
     :meth:`.FlaskRecords.client` makes it.
-
-    :param app: The application.
-    :param token: The access token of the user, or ``None`` for an anonymous client.
     """
 
     # pytest takes a class of this name for tests.
