@@ -16,7 +16,7 @@ from .authentication.limits import Limits
 from .authentication.password_checks import check_users, warn_of_open_services
 from .database.connections import count_writes
 from .http.blueprint import ServiceBlueprint
-from .http.body import BODY_PARSERS, check_parsers
+from .http.body import BODY_PARSERS, StreamParser
 from .http.cors import init_app as init_cors
 from .http.error_handler import ErrorHandler
 from .http.formatter import forbid_sniffing, format_json
@@ -123,10 +123,6 @@ class FlaskRecords(CallSignals):
         if app is not None:
             self.init_app(app)
 
-    def __repr__(self) -> str:
-        services = ", ".join(self.services) or "without services"
-        return f"<{type(self).__name__} {services}>"
-
     def __getitem__(self, path: str) -> Service:
         """Return the service at a path."""
         return self.services[path.strip("/")]
@@ -220,8 +216,13 @@ class FlaskRecords(CallSignals):
         )
         parsers = self._body_parsers if body_parsers is None else body_parsers
 
-        if added.capabilities.model is not None:
-            check_parsers(path, parsers)
+        takes_streams = any(isinstance(each, StreamParser) for each in parsers.values())
+
+        if takes_streams and added.capabilities.model is not None:
+            raise TypeError(
+                f"'{path}' serves a model, which takes no streams: StreamParser is for"
+                " objects. Give it to 'add' of their services."
+            )
 
         sizes = [getattr(each, "max_size", None) or 0 for each in parsers.values()]
         self.max_form_size = max([self.max_form_size, *sizes])
@@ -295,8 +296,6 @@ class FlaskRecords(CallSignals):
         """Return the blueprint of a service, for HTTP middleware before and after it,
         whose functions find the call in :data:`.current_call`. Use it before
         :meth:`init_app`. See section 4.3.10.
-
-        :param service: A service of this extension.
         """
         return self._blueprints[service.path].blueprint
 

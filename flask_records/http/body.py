@@ -224,19 +224,6 @@ def read_body(
     return data
 
 
-def check_parsers(path: str, parsers: Mapping[str, BodyParser]) -> None:
-    """Check the parsers of a model's service.
-
-    :raises TypeError: There is one of streams, of which no record can be made.
-    """
-    for type, parser in parsers.items():
-        if isinstance(parser, StreamParser):
-            raise TypeError(
-                f"'{path}' serves a model, which takes no streams of '{type}'."
-                " StreamParser is for objects: give it to 'add' of their services."
-            )
-
-
 def parser_of(request: Request, parsers: Mapping[str, BodyParser]) -> BodyParser | None:
     """Return the parser of a request's media type, or of a range that it is in."""
     type = request.mimetype

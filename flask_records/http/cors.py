@@ -7,34 +7,22 @@ import typing as t
 
 from flask import request
 
-from ..settings import Check, FLAG, read_settings
+from ..settings import FLAG, read_settings
 from .blueprint import PREFIX
 from .formatter import vary
 from .origins import ALL, ORIGINS, parse_origins
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from flask import Flask, Response
 
 SETTING: t.Final = "RECORDS_CORS"
 """The key of ``app.config`` that has the settings of an application."""
 
-CHECKS: t.Final[Mapping[str, Check]] = {"origins": ORIGINS, "credentials": FLAG}
-
-ALLOWED: t.Final = "Access-Control-Allow-Origin"
-
 EXPOSED: t.Final = ("Allow", "ETag", "Location", "Retry-After", "WWW-Authenticate")
 """The headers of responses that scripts of other origins may read."""
 
-MAX_AGE: t.Final = 600
-"""The seconds that a browser remembers the response to a preflight request."""
-
-FILES: t.Final = "flask_records"
-"""The blueprint of the files for browsers, such as modules of JavaScript."""
-
-REFERENCE: t.Final = "records_openapi"
-"""The blueprint of the OpenAPI document."""
+SHARED: t.Final = ("flask_records", "records_openapi")
+"""The blueprints of the files for browsers and of the OpenAPI document."""
 
 
 class CorsSettings(t.NamedTuple):
@@ -53,8 +41,9 @@ class CorsSettings(t.NamedTuple):
         :raises RuntimeError: A key is unknown, or a value is not valid.
         """
         example = {"origins": ["https://app.example"]}
+        checks = {"origins": ORIGINS, "credentials": FLAG}
         value = app.config.get(SETTING)
-        options = read_settings(SETTING, value, CHECKS, example=example)
+        options = read_settings(SETTING, value, checks, example=example)
         origins = parse_origins(options.get("origins"), f"{SETTING}['origins']")
         settings = cls(origins, options.get("credentials", False))
 
@@ -93,17 +82,17 @@ def init_app(app: Flask) -> None:
         vary_header=False,
         automatic_options=False,
         expose_headers=EXPOSED,
-        max_age=MAX_AGE,
+        max_age=600,
         supports_credentials=credentials,
     )
 
     @app.after_request
     def add_headers(response: Response) -> Response:
         name = (request.blueprint or "").rpartition(".")[2]
-        is_ours = name.startswith(PREFIX) or name in (FILES, REFERENCE)
+        is_ours = name.startswith(PREFIX) or name in SHARED
 
         # Flask-CORS of the application may have added the headers.
-        if not is_ours or ALLOWED in response.headers:
+        if not is_ours or "Access-Control-Allow-Origin" in response.headers:
             return response
 
         # Caches would give a page the response to another.

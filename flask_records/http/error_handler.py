@@ -56,8 +56,6 @@ MAX_REASONS: t.Final = 100
 REQUEST_ID: t.Final = re.compile(r"[\w.:/+=-]{1,200}", re.ASCII)
 """The identifiers of requests that go into the log."""
 
-NEWLINE: t.Final = "\n"
-
 
 class Logger(t.Protocol):
     """A logger of errors, for example one of the standard library."""
@@ -255,4 +253,5 @@ def line_of(error: BaseException | None) -> str:
         return ""
 
     cause = without_parameters(getattr(error, "orig", None) or error)
-    return f" ({type(cause).__name__}: {str(cause).partition(NEWLINE)[0]})"
+    line, _, _ = str(cause).partition("\n")
+    return f" ({type(cause).__name__}: {line})"

@@ -28,8 +28,6 @@ HEADERS: t.Final = {
 STREAMS: t.Final = "flask_records.streams"
 """The key of a WSGI environ with what counts the threads that may stream."""
 
-TOO_MANY: t.Final = "Too many results come piece by piece now. Try again."
-
 END: t.Final = object()
 
 
@@ -77,7 +75,9 @@ def _parts(
 
         if threads is not None:
             if not threads.acquire(blocking=False):
-                raise Unavailable(TOO_MANY)
+                raise Unavailable(
+                    "Too many results come piece by piece now. Try again."
+                )
 
             stack.callback(threads.release)
 

@@ -23,14 +23,6 @@ DATABASES: t.Final = {
 }
 """The URLs of new databases, by their kinds."""
 
-NOT_NEW: t.Final = """\
-'{}' can't be the name of a package: it is made of lower-case letters, digits and '_', \
-and Python, the application or the folder has nothing of this name.\
-"""
-
-SECRET_FILES: t.Final = (".env", "config.py")
-"""The names of the files with secrets."""
-
 MODEL: t.Final = re.compile(
     r"^class (\w+)\(.*\n(?:    .*\n)*?    __tablename__ = ['\"](.+)['\"]$", re.MULTILINE
 )
@@ -69,7 +61,11 @@ class Project(t.NamedTuple):
         is_taken = keyword.iskeyword(name) or name in taken or name.startswith("flask")
 
         if is_taken or folder.exists() or not re.fullmatch("[a-z][a-z0-9_]{,29}", name):
-            raise ValueError(NOT_NEW.format(name))
+            raise ValueError(
+                f"'{name}' can't be the name of a package: it is made of lower-case"
+                " letters, digits and '_', and Python, the application or the folder"
+                " has nothing of this name."
+            )
 
         url = DATABASES[self.database].format(name)
         source = ""
@@ -102,7 +98,8 @@ class Project(t.NamedTuple):
 
             if text.strip():
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.touch(mode=0o600 if path.name in SECRET_FILES else 0o666)
+                is_secret = path.name in (".env", "config.py")
+                path.touch(mode=0o600 if is_secret else 0o666)
                 path.write_text(text)
 
 

@@ -28,18 +28,6 @@ VALUES: t.Final = 10_000
 """The number of values of a column that are read to see whether they are of its type.
 """
 
-DANGLING: t.Final = """\
-A foreign key refers to the table '{}', which is not there. Name the tables without \
-such keys: --tables a,b.\
-"""
-
-# A table may have the name "docs".
-DOCUMENTS: t.Final = {
-    "enabled": True,
-    "page": "/_records/docs",
-    "document": "/_records/openapi.json",
-}
-
 
 def create_app(
     url: str, *, tables: Collection[str] = (), writes: bool = False
@@ -59,7 +47,10 @@ def create_app(
     try:
         found.reflect(engine, only=lambda name, _: not tables or name in tables)
     except sa.exc.NoSuchTableError as error:
-        raise ValueError(DANGLING.format(error)) from error
+        raise ValueError(
+            f"A foreign key refers to the table '{error}', which is not there. Name the"
+            " tables without such keys: --tables a,b."
+        ) from error
 
     names = {*tables} or {*found.tables, *sa.inspect(engine).get_view_names()}
     keyed = {n for n, each in found.tables.items() if each.primary_key.columns}
@@ -69,7 +60,12 @@ def create_app(
     _map(models)
     app, records = Flask(__name__, static_folder=None), FlaskRecords()
     app.config["RECORDS_EXPLORER"] = {"enabled": True}
-    app.config["RECORDS_OPENAPI"] = DOCUMENTS
+    # A table may have the name "docs".
+    app.config["RECORDS_OPENAPI"] = {
+        "enabled": True,
+        "page": "/_records/docs",
+        "document": "/_records/openapi.json",
+    }
     app.add_url_rule("/", "start", lambda: redirect(url_for("records_explorer.page")))
 
     for table, model in models.items():
