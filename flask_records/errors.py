@@ -59,6 +59,14 @@ class RecordsError(HTTPException):
     """
 
     code: int | None = 500
+    name = "RecordsError"
+    """The name of the class on the wire, for example ``"BadRequest"``."""
+
+    def __init_subclass__(cls, code: int | None = None, name: str = "") -> None:
+        cls.code = code or cls.code
+
+        if "name" not in vars(cls):
+            cls.name = name or cls.__name__
 
     def __init__(
         self,
@@ -79,11 +87,6 @@ class RecordsError(HTTPException):
     def __str__(self) -> str:
         # The message may be a lazy string of a translation.
         return str(self.message)
-
-    @property
-    def name(self) -> str:
-        """The name of the class on the wire, for example ``"BadRequest"``."""
-        return type(self).__name__
 
     @property
     def class_name(self) -> str:
@@ -110,113 +113,75 @@ class RecordsError(HTTPException):
         return body
 
 
-class BadRequest(RecordsError):
+class BadRequest(RecordsError, code=400):
     """The query or the data of the call is wrong."""
 
-    code = 400
 
-
-class NotAuthenticated(RecordsError):
+class NotAuthenticated(RecordsError, code=401):
     """The call needs a login."""
 
-    code = 401
 
-
-class PaymentError(RecordsError):
+class PaymentError(RecordsError, code=402):
     """The call needs a payment."""
 
-    code = 402
 
-
-class Forbidden(RecordsError):
+class Forbidden(RecordsError, code=403):
     """The caller may not make this call."""
 
-    code = 403
 
-
-class NotFound(RecordsError):
+class NotFound(RecordsError, code=404):
     """The record, or the page, does not exist."""
 
-    code = 404
 
-
-class MethodNotAllowed(RecordsError):
+class MethodNotAllowed(RecordsError, code=405):
     """The service does not have the method, or not for many records."""
 
-    code = 405
 
-
-class NotAcceptable(RecordsError):
+class NotAcceptable(RecordsError, code=406):
     """The response is not available in the requested format."""
 
-    code = 406
 
-
-class Timeout(RecordsError):
+class Timeout(RecordsError, code=408):
     """The call took too long."""
 
-    code = 408
 
-
-class Conflict(RecordsError):
+class Conflict(RecordsError, code=409):
     """The call conflicts with stored records, for example over a unique value."""
 
-    code = 409
 
-
-class Gone(RecordsError):
+class Gone(RecordsError, code=410):
     """The record no longer exists."""
 
-    code = 410
 
-
-class LengthRequired(RecordsError):
+class LengthRequired(RecordsError, code=411):
     """The request must state the length of its body."""
 
-    code = 411
 
-
-class Unprocessable(RecordsError):
+class Unprocessable(RecordsError, code=422):
     """The data is well formed but not valid."""
 
-    code = 422
 
-
-class TooManyRequests(RecordsError):
+class TooManyRequests(RecordsError, code=429):
     """The caller has sent too many requests."""
 
-    code = 429
 
-
-class GeneralError(RecordsError):
+class GeneralError(RecordsError, code=500):
     """The server has failed unexpectedly."""
 
-    code = 500
 
-
-class NotImplementedError_(RecordsError):
+# Python has a constant of the name on the wire.
+class NotImplementedError_(RecordsError, code=501, name="NotImplemented"):
     """The server does not support this."""
 
-    code = 501
 
-    @property
-    def name(self) -> str:
-        """``"NotImplemented"``. Python has a constant of that name."""
-        return "NotImplemented"
-
-
-class BadGateway(RecordsError):
+class BadGateway(RecordsError, code=502):
     """A server behind this one sent an invalid response."""
 
-    code = 502
 
-
-class Unavailable(RecordsError):
+class Unavailable(RecordsError, code=503):
     """The server is temporarily unavailable. The response asks the client to try again
     in a second, unless its ``headers`` have another ``Retry-After``.
     """
-
-    code = 503
 
     def __init__(self, *args: t.Any, **options: t.Any) -> None:
         super().__init__(*args, **options)
@@ -233,12 +198,7 @@ class ForeignError(RecordsError):
     def __init__(self, error: HTTPException, message: str | None) -> None:
         super().__init__(message)
         self.code = error.code
-        self._name = type(error).__name__
-
-    @property
-    def name(self) -> str:
-        """The name of the class that Werkzeug has for the status."""
-        return self._name
+        self.name = type(error).__name__
 
 
 def to_records_error(error: Exception, *, debug: bool = False) -> RecordsError:
