@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import click
 from sqlalchemy.exc import SQLAlchemyError
 
-from .start.project import DATABASES, Project
+from .start.project import DATABASES, write_project
 
 NO_PACKAGE = """\
 Install 'flask-record-services[asgi]' and the driver of the database, such as \
@@ -82,7 +82,7 @@ def new(name: str, yes: bool, url: str | None, **given: t.Any) -> None:
             given[option] = answer
 
     try:
-        Project(name, url=url, **given).write(Path())
+        write_project(Path(), name, url=url, **given)
     except (SQLAlchemyError, ValueError) as error:
         raise click.ClickException(str(error)) from error
 

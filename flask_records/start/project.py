@@ -32,75 +32,73 @@ OWN_TABLES: t.Final = {"user_account", "token"}
 """The tables of users and their tokens."""
 
 
-class Project(t.NamedTuple):
-    """The choices for a new application."""
+def write_project(
+    parent: Path,
+    name: str,
+    *,
+    database: str = "sqlite",
+    realtime: bool = True,
+    accounts: bool = True,
+    url: str | None = None,
+) -> None:
+    """Write the files of a new application into a new folder.
 
-    name: str
-    """The name of its folder, and of the package there."""
+    :param parent: The folder in which it is made.
+    :param name: The name of the folder, and of the package there.
+    :param database: The kind of its database: a key of ``DATABASES``.
+    :param realtime: ``True`` for events over Socket.IO.
+    :param accounts: ``True`` for mails that confirm addresses and set passwords.
+    :param url: The URL of an existing database that it serves, or the path of a SQLite
+        file.
+    :raises ValueError: The name or the database is not fit for it.
+    """
+    folder = parent / name
+    taken = {"instance", "migrations", "tests", "wsgi", *sys.stdlib_module_names}
+    is_taken = keyword.iskeyword(name) or name in taken or name.startswith("flask")
 
-    database: str = "sqlite"
-    """The kind of its database: a key of ``DATABASES``."""
-
-    realtime: bool = True
-    """``True`` for events over Socket.IO."""
-
-    accounts: bool = True
-    """``True`` for mails that confirm addresses and set forgotten passwords."""
-
-    url: str | None = None
-    """The URL of an existing database that it serves, or the path of a SQLite file."""
-
-    def write(self, parent: Path) -> None:
-        """Write the files into a new folder.
-
-        :param parent: The folder in which it is made.
-        :raises ValueError: The name or the database is not fit for it.
-        """
-        name, folder = self.name, parent / self.name
-        taken = {"instance", "migrations", "tests", "wsgi", *sys.stdlib_module_names}
-        is_taken = keyword.iskeyword(name) or name in taken or name.startswith("flask")
-
-        if is_taken or folder.exists() or not re.fullmatch("[a-z][a-z0-9_]{,29}", name):
-            raise ValueError(
-                f"'{name}' can't be the name of a package: it is made of lower-case"
-                " letters, digits and '_', and Python, the application or the folder"
-                " has nothing of this name."
-            )
-
-        url = DATABASES[self.database].format(name)
-        source = ""
-
-        if self.url is not None:
-            url = _absolute(self.url)
-            source = _models(url)
-            is_maria = sa.make_url(url).get_backend_name() in ("mysql", "mariadb")
-            self = self._replace(database="mariadb" if is_maria else "postgresql")
-
-        environment = Environment(
-            loader=FileSystemLoader(TEMPLATES),
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
+    if is_taken or folder.exists() or not re.fullmatch("[a-z][a-z0-9_]{,29}", name):
+        raise ValueError(
+            f"'{name}' can't be the name of a package: it is made of lower-case"
+            " letters, digits and '_', and Python, the application or the folder has"
+            " nothing of this name."
         )
-        values = {
-            **self._asdict(),
-            "url": url,
-            "source": source,
-            "tables": _tables(source),
-            "server": "-k asgi wsgi:asgi" if self.realtime else "wsgi:app",
-            "secret": secrets.token_hex,
-        }
 
-        for template in environment.list_templates():
-            text = environment.get_template(template).render(values)
-            path = folder / template.replace("NAME", name).removesuffix(".jinja")
+    if url is None:
+        url, source = DATABASES[database].format(name), ""
+    else:
+        url = _absolute(url)
+        source = _models(url)
+        is_maria = sa.make_url(url).get_backend_name() in ("mysql", "mariadb")
+        database = "mariadb" if is_maria else "postgresql"
 
-            if text.strip():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                is_secret = path.name in (".env", "config.py")
-                path.touch(mode=0o600 if is_secret else 0o666)
-                path.write_text(text)
+    values = {
+        "name": name,
+        "database": database,
+        "realtime": realtime,
+        "accounts": accounts,
+        "url": url,
+        "source": source,
+        "tables": _tables(source),
+        "server": "-k asgi wsgi:asgi" if realtime else "wsgi:app",
+        "secret": secrets.token_hex,
+    }
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+    for template in environment.list_templates():
+        text = environment.get_template(template).render(values)
+        path = folder / template.replace("NAME", name).removesuffix(".jinja")
+
+        if text.strip():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            is_secret = path.name in (".env", "config.py")
+            path.touch(mode=0o600 if is_secret else 0o666)
+            path.write_text(text)
 
 
 def _absolute(url: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from flask_records.__main__ import main
-from flask_records.start.project import Project
+from flask_records.start.project import write_project
 
 from ..foreign_databases import fill, shop_of_records
 from ..processes import ROOT
@@ -37,7 +37,7 @@ def files_of(folder):
 
 
 def test_an_application_passes_its_own_tests(tmp_path):
-    Project("shop").write(tmp_path)
+    write_project(tmp_path, "shop")
 
     assert " passed" in run(tmp_path / "shop", "pytest", "-p", "no:cacheprovider")
 
@@ -64,7 +64,7 @@ def test_applications_of_all_choices_pass_tests_and_checks(
     options = {"url": file} if " " in database else {"database": database}
     folder = tmp_path / "my_shop"
 
-    Project("my_shop", realtime=realtime, accounts=accounts, **options).write(tmp_path)
+    write_project(tmp_path, "my_shop", realtime=realtime, accounts=accounts, **options)
 
     run(folder, "ruff", "check")
     run(folder, "ruff", "format", "--check")
@@ -75,7 +75,7 @@ def test_applications_of_all_choices_pass_tests_and_checks(
 
 
 def test_an_application_is_short(tmp_path):
-    Project("shop").write(tmp_path)
+    write_project(tmp_path, "shop")
     folder = tmp_path / "shop"
     python = [*(folder / "shop").glob("*.py"), folder / "wsgi.py"]
 
@@ -83,8 +83,8 @@ def test_an_application_is_short(tmp_path):
 
 
 def test_choices_leave_files_out(tmp_path):
-    Project("full").write(tmp_path)
-    Project("bare", realtime=False, accounts=False).write(tmp_path)
+    write_project(tmp_path, "full")
+    write_project(tmp_path, "bare", realtime=False, accounts=False)
     texts = [
         (tmp_path / "bare" / each).read_text() for each in files_of(tmp_path / "bare")
     ]
@@ -98,8 +98,8 @@ def test_choices_leave_files_out(tmp_path):
 
 
 def test_secrets_are_new_and_outside_of_version_control(tmp_path):
-    Project("one").write(tmp_path)
-    Project("two").write(tmp_path)
+    write_project(tmp_path, "one")
+    write_project(tmp_path, "two")
     secrets = [
         line
         for name in ("one", "two")
@@ -136,7 +136,7 @@ def test_names_that_are_no_new_package_are_refused(tmp_path, name):
     (tmp_path / "there").mkdir()
 
     with pytest.raises(ValueError, match="can't be the name of a package"):
-        Project(name).write(tmp_path)
+        write_project(tmp_path, name)
 
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
@@ -145,7 +145,7 @@ def test_a_database_that_cannot_be_read_writes_nothing(tmp_path):
     pytest.importorskip("sqlacodegen")
 
     with pytest.raises(ValueError, match="nothing"):
-        Project("shop", url="nothing://").write(tmp_path)
+        write_project(tmp_path, "shop", url="nothing://")
 
     assert [*tmp_path.iterdir()] == []
 
