@@ -159,6 +159,11 @@ class CallDescription:
         return method_named(self.method).has_id and not self.is_many
 
     @property
+    def creates_many(self) -> bool:
+        """``True`` if it takes and returns a list."""
+        return self.is_many and self.method == "create"
+
+    @property
     def is_custom(self) -> bool:
         """``True`` for a method that is not one of the six."""
         return self.method not in METHODS
@@ -201,7 +206,7 @@ class CallDescription:
         if self.is_custom:
             return OBJECT
 
-        if self.is_many and self.method != "create":
+        if self.is_many and not self.creates_many:
             return object_of(_ungrouped(parts))
 
         return object_of({name: parts[name] for name in SHOWING if name in parts})
@@ -213,7 +218,7 @@ class CallDescription:
             return self._checked("data")
 
         data: Schema = getattr(self.service.schemas, self.method)
-        return list_of(data) if self.is_many and self.method == "create" else data
+        return list_of(data) if self.creates_many else data
 
     @cached_property
     def result(self) -> Schema | None:
@@ -230,8 +235,8 @@ class CallDescription:
         if not self.is_many or self.is_streamed:
             return schemas.record
 
-        is_own = self.method != "create" and schemas.many is not None
-        return schemas.many if is_own else list_of(schemas.record)
+        many = None if self.creates_many else schemas.many
+        return list_of(schemas.record) if many is None else many
 
     @property
     def _function(self) -> t.Any:

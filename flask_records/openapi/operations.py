@@ -335,19 +335,15 @@ class Operations:
         if call.is_custom or call.data in (OBJECT, list_of(OBJECT)):
             return (call.is_custom and call.data) or {}
 
-        end = LIST if _creates_many(call) else ""
+        end = LIST if call.creates_many else ""
         return reference(f"{self._name}{call.method.title()}{end}")
 
     def _result(self, call: CallDescription) -> Schema:
         """Return the schema of the result of a call."""
-        if _creates_many(call):
+        if call.creates_many:
             return reference(f"{self._name}{LIST}")
 
         return {} if call.result is None else t.cast("Schema", self._shown(call.result))
-
-
-def _creates_many(call: CallDescription) -> bool:
-    return call.is_many and call.method == CREATE
 
 
 def _errors(call: CallDescription) -> dict[str, dict[str, str]]:

@@ -206,7 +206,7 @@ class _Types:
         data = type_of(call.data or {}) if call.is_custom else data
         types = {
             "id": "null" if call.is_many else "Id" if id == "any" else id,
-            "data": f"{data}[]" if call.is_many and call.method == "create" else data,
+            "data": f"{data}[]" if call.creates_many else data,
         }
         arguments = [f"{n}: {types[n]}" for n in method_named(call.method).arguments]
 

@@ -88,9 +88,8 @@ class PrivateRecord(dict[str, t.Any]):
         return self.unseen if is_known and viewer is not NOBODY else None
 
     def shown_to(self, viewer: t.Any) -> Record:
-        """Return the part that a viewer may see.
-
-        :param viewer: A user, ``None`` for an anonymous client, or :data:`NOBODY`.
+        """Return the part that a viewer may see: a user, ``None`` for an anonymous
+        client, or :data:`NOBODY`.
         """
         unseen: Collection[str] | None = self.known_unseen(viewer)
 
@@ -148,10 +147,6 @@ def private(
 ) -> t.Any:
     """Return a result with a :class:`PrivateRecord` for each record if the service has
     fields that not every client may see.
-
-    :param unseen: The names of the fields that the client may not see for whom it was
-        read, if that is known.
-    :param viewer: The user of this client.
     """
     if not service.has_private_fields:
         return result
@@ -280,8 +275,6 @@ def cut_throughout(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
     """Return a value with usual dicts in place of private records, at any depth of
     dicts, lists, tuples, dataclasses and models of pydantic, for what encodes it by
     other means than :func:`.dumps`.
-
-    :param viewer: A user, ``None`` for an anonymous client, or :data:`NOBODY`.
     """
     if isinstance(value, PrivateRecord):
         value = value.shown_to(viewer)
@@ -313,8 +306,6 @@ def cut_throughout(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
 def records_of(result: t.Any, place: str) -> t.Any:
     """Return a result with a dict for each record of another class.
 
-    :param result: A record, a list of records, a page, or anything else.
-    :param place: The name of the result, for the error.
     :raises TypeError: There is an instance of a model in it, or a row.
     """
     if type(result) in PLAIN_TYPES or isinstance(result, dict):
