@@ -16,7 +16,7 @@ from ..problems import NO_ADDRESS, Problem, TOO_LONG
 from ..service import Capabilities
 from ..service.context import Params
 from ..service.globals import current_call
-from ..service.schemas import Schemas
+from ..service.schemas import OBJECT, object_of, Schemas
 from .mailed_tokens import (
     invalid_token,
     MailedTokens,
@@ -120,10 +120,17 @@ class AccountManagement(Capabilities):
         )
         self._prints = send is None
         self._verified = authentication.verified = verified
-        user, password = _object({self._field: TEXT}), {self._password: TEXT}
-        token = _object({"token": TEXT, **password})
-        own_password = _object({"oldPassword": TEXT, **password}, user)
-        own_address = _object({**password, "changes": user}, user)
+        field, password = self._field, self._password
+        user = object_of({field: TEXT}, required=[field])
+        token = object_of({"token": TEXT, password: TEXT}, required=["token", password])
+        own_password = object_of(
+            {"oldPassword": TEXT, password: TEXT, "user": user},
+            required=["oldPassword", password],
+        )
+        own_address = object_of(
+            {password: TEXT, "changes": user, "user": user},
+            required=[password, "changes"],
+        )
         self._actions: Mapping[str, tuple[Action, Schema]] = {
             "checkUnique": (self._check_unique, user),
             "resendVerifySignup": (partial(self._send, VERIFY), user),
@@ -209,17 +216,17 @@ class AccountManagement(Capabilities):
     def schemas_for(self, params: Params | None) -> Schemas:
         """Return the JSON Schemas of what a caller sends and gets."""
         actions = [
-            {
-                **_object({"action": {**TEXT, "const": name}, "value": value}),
-                "title": name,
-            }
+            object_of(
+                {"action": {**TEXT, "const": name}, "value": value},
+                required=["action", "value"],
+                title=name,
+            )
             for name, (_, value) in self._actions.items()
         ]
-        record = {"type": "object"}
         return Schemas(
-            record=record,
+            record=OBJECT,
             create={"anyOf": actions},
-            many=record,
+            many=OBJECT,
             summaries={"create": "Confirm or change an account"},
         )
 
@@ -402,16 +409,6 @@ class AccountManagement(Capabilities):
         password: t.Any = value.get(self._password)
         self._authentication.settings.passwords.check(password, self._password)
         return t.cast("str", password)
-
-
-def _object(required: Mapping[str, Schema], user: Schema | None = None) -> Schema:
-    """Return the schema of an object.
-
-    :param user: The schema of the user that it may name.
-    """
-    optional = {} if user is None else {"user": user}
-    properties = {**required, **optional}
-    return {"type": "object", "properties": properties, "required": [*required]}
 
 
 def _mapping(value: t.Any) -> Record:

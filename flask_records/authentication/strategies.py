@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ..errors import BadRequest, NotAuthenticated
 from ..problems import NO_TEXT
+from ..service.schemas import OBJECT, object_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -118,20 +119,11 @@ def schema_of_credentials(service: AuthenticationService, name: str) -> Schema:
     strategy = t.cast("Strategy", service.strategies.get(name))
     fields = {LOCAL: [service.username, service.password], JWT: [ACCESS_TOKEN]}
     names = fields.get(strategy, [])
-    schema: Schema = getattr(strategy, "schema", None) or {
-        "properties": dict.fromkeys(names, TEXT),
-        "required": names,
-    }
-    return {
-        "type": "object",
-        "title": name,
-        **schema,
-        "properties": {
-            "strategy": {**TEXT, "const": name},
-            **schema.get("properties", {}),
-        },
-        "required": ["strategy", *schema.get("required", [])],
-    }
+    own = object_of(dict.fromkeys(names, TEXT), required=names)
+    schema: Schema = getattr(strategy, "schema", None) or own
+    properties = {"strategy": {**TEXT, "const": name}, **schema.get("properties", {})}
+    required = ["strategy", *schema.get("required", [])]
+    return {"title": name, **schema, **object_of(properties, required=required)}
 
 
 def schema_of_login(user: Schema, properties: Mapping[str, Schema]) -> Schema:
@@ -140,24 +132,15 @@ def schema_of_login(user: Schema, properties: Mapping[str, Schema]) -> Schema:
     :param user: The schema of a user.
     :param properties: The schemas of more properties.
     """
-    payload = {"type": "object", "description": "The claims of the token."}
-    authentication = {
-        "type": "object",
-        "properties": {"strategy": TEXT, ACCESS_TOKEN: TEXT, "payload": payload},
-        "required": ["strategy"],
+    payload = {**OBJECT, "description": "The claims of the token."}
+    authentication = {"strategy": TEXT, ACCESS_TOKEN: TEXT, "payload": payload}
+    login = {
+        ACCESS_TOKEN: {**TEXT, "description": "Send it as a bearer token."},
+        **properties,
+        "authentication": object_of(authentication, required=["strategy"]),
+        "user": user,
     }
-    token = {**TEXT, "description": "Send it as a bearer token."}
-    return {
-        "type": "object",
-        "description": "A login.",
-        "properties": {
-            ACCESS_TOKEN: token,
-            **properties,
-            "authentication": authentication,
-            "user": user,
-        },
-        "required": ["authentication"],
-    }
+    return object_of(login, required=["authentication"], description="A login.")
 
 
 def _text(data: Record, name: str) -> str:
