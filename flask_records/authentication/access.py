@@ -139,10 +139,8 @@ def is_in_scope(params: Params, path: str, method: str) -> bool:
 def find_authentication(
     services: Mapping[str, AuthenticationService], path: str | None
 ) -> AuthenticationService | None:
-    """Return an authentication service, if there is one.
-
-    :param services: The services by path.
-    :param path: Its path, or ``None`` for the first.
+    """Return the authentication service at a path, ``None`` for the first, if there is
+    one.
     """
     if path is None:
         return next(iter(services.values()), None)
@@ -153,10 +151,7 @@ def find_authentication(
 def admit(
     service: AuthenticationService, params: Params, strategies: Collection[str]
 ) -> None:
-    """Check ``params.authentication``, and set the user of a call.
-
-    :raises NotAuthenticated: The credentials are not valid.
-    """
+    """Check ``params.authentication``, and set the user of a call."""
     result = service.authenticate(params.authentication, params, strategies)
     params.authentication = result["authentication"]
     params.authenticated = True
@@ -177,25 +172,21 @@ def params_of_visitor(headers: Headers) -> Params:
     :raises NotAuthenticated: No authentication service accepts its credentials.
     """
     params = Params(provider=REST, headers=headers)
-    refusal: NotAuthenticated | None = None
+    refusals: list[NotAuthenticated] = []
 
-    for authentication in current_records.authentications.values():
-        credentials = authentication.parse(headers, authentication.strategies)
+    for service in current_records.authentications.values():
+        params.authentication = service.parse(headers, service.strategies)
 
-        if credentials is None:
-            continue
+        if params.authentication is not None:
+            try:
+                admit(service, params, (params.authentication["strategy"],))
+            except NotAuthenticated as error:
+                refusals.append(error)
+            else:
+                return params
 
-        params.authentication = credentials
-
-        try:
-            admit(authentication, params, (credentials["strategy"],))
-        except NotAuthenticated as error:
-            refusal = refusal or error
-        else:
-            return params
-
-    if refusal is not None:
-        raise refusal
+    if refusals:
+        raise refusals[0]
 
     return params
 
@@ -208,8 +199,7 @@ def check_issuers(
     """Refuse services that need tokens which nothing issues, and authentication
     services that might accept each other's tokens.
 
-    :raises RuntimeError: Nothing issues the tokens of a service, or two authentication
-        services have the same audience and issuer.
+    :raises RuntimeError: There is one.
     """
     for service in services:
         if not authentications and not service.public.issuperset(service.methods):

@@ -160,13 +160,13 @@ class OAuthStrategy:
         if fields is not None:
             data = {k: v for k, v in data.items() if _is_kept(fields, k, v)}
 
-        is_proven = profile.email_verified and "email" in data
-
-        # An override may have set another address.
-        if user is None and is_proven and data["email"] == profile.email:
-            data |= {service.verified: True} if service.verified else {}
-
         if user is None:
+            # An override may have set another address.
+            is_own = "email" in data and data["email"] == profile.email
+
+            if service.verified and profile.email_verified and is_own:
+                data[service.verified] = True
+
             user = users.create(data)
         elif changes := {k: v for k, v in data.items() if user.get(k) != v}:
             user = users.patch(user[service.id], changes)

@@ -58,10 +58,8 @@ class RefreshTokens:
     A refresh token is a signed token with the session, and with its number there. The
     table has the number of the latest.
 
-    :param service: The authentication service.
-    :param table: Stores the sessions.
     :param cookie: ``True`` to have the refresh token in a cookie that scripts can't
-        read. In the body by default.
+        read, not in the body.
     """
 
     def __init__(
@@ -79,8 +77,6 @@ class RefreshTokens:
     def issue(self, result: Record, params: Params) -> tuple[str, Record, Record]:
         """Return an access token, its claims, and the fields of the answer to a login,
         for a new session or one that is renewed.
-
-        :param result: The result of a strategy.
         """
         session: Record | None = result.pop(RENEWED, None)
         claims = {CLAIM: session["id"] if session else secrets.token_hex(16)}
@@ -99,10 +95,7 @@ class RefreshTokens:
         return access_token, payload, {}
 
     def end(self, payload: Record, params: Params) -> None:
-        """End the session of an access token, as a logout does.
-
-        :param payload: The claims of the token.
-        """
+        """End the session of an access token, as a logout does."""
         if session := self._session_of(payload):
             self._table.remove(session["id"])
 
@@ -147,11 +140,7 @@ class RefreshTokens:
     def _authenticate(
         self, service: AuthenticationService, data: Record, params: Params
     ) -> Record:
-        """Return the user of a refresh token, and its session.
-
-        :raises NotAuthenticated: The token is not valid, was replaced, its user is
-            gone, was logged out, or has another password.
-        """
+        """Return the user of a refresh token, and its session."""
         if self._has_cookie and not _can_set_cookie(params):
             raise NotAuthenticated("The refresh token is a cookie: renew it over HTTP.")
 
@@ -202,10 +191,8 @@ class RefreshTokens:
         return age == 0 or (age == 1 and is_recent)
 
     def _user_of(self, session: Record) -> Record:
-        """Return the user of a session, which ends as its first access token would.
-
-        :raises NotAuthenticated: The user is gone, was logged out, or has another
-            password.
+        """Return the user of a session, which ends as its first access token would: if
+        the user is gone, was logged out, or has another password.
         """
         claims = {
             "sub": session["owner"],

@@ -253,7 +253,6 @@ class AuthenticationService(Capabilities):
         section 2.2 of the specification.
 
         :param data: The name of the strategy and what it needs.
-        :param params: What accompanies the call.
         :raises NotAuthenticated: The login failed.
         """
         allowed = self.settings.strategies
@@ -270,14 +269,13 @@ class AuthenticationService(Capabilities):
             limits.count(self.as_service.path, "create", client_address)
 
         result = self.authenticate(data, params, allowed)
-
-        is_issued = ACCESS_TOKEN not in result
+        is_known = ACCESS_TOKEN in result
 
         # A token would be for all that the user may do.
-        if "scopes" in result["authentication"] or (is_issued and not self.has_tokens):
+        if "scopes" in result["authentication"] or not (is_known or self.has_tokens):
             raise _invalid("strategy issues no tokens")
 
-        if not is_issued:
+        if is_known:
             return result
 
         user = result.get("user")
@@ -298,7 +296,6 @@ class AuthenticationService(Capabilities):
         expired.
 
         :param id: The token of the call, or ``None``.
-        :param params: What accompanies the call.
         :raises NotAuthenticated: The call has no such token, or the id is another one.
         """
         credentials = params.authentication or {}
@@ -345,7 +342,6 @@ class AuthenticationService(Capabilities):
         it returns.
 
         :param data: The name of the strategy and what it needs.
-        :param params: What accompanies the call.
         :param allowed: The names of the strategies that are accepted.
         :raises NotAuthenticated: The strategy refused, or is not accepted.
         """
