@@ -165,16 +165,11 @@ def _parse(headers: Headers) -> Record | None:
 
 
 def _check_scopes(scopes: t.Any) -> None:
-    known = {
-        name
-        for path, service in current_records.services.items()
-        for name in (path, *(f"{path}.{method}" for method in service.methods))
-    }
-
+    services = current_records.services
+    known = [*services]
+    known += [f"{path}.{name}" for path in services for name in services[path].methods]
     # An empty list is not the same as all that the user may do.
-    if scopes is not None and not (
-        isinstance(scopes, list)
-        and scopes
-        and all(isinstance(each, str) and each in known for each in scopes)
-    ):
+    is_list = isinstance(scopes, list) and bool(scopes)
+
+    if scopes is not None and not (is_list and all(each in known for each in scopes)):
         raise BadRequest("The scopes are not right.", errors={"scopes": NO_SCOPES})

@@ -322,10 +322,8 @@ def _counts_in_memory(limiter: Limiter) -> bool:
 def _parsed(value: t.Any) -> Limit:
     from limits import parse_many
 
-    if isinstance(value, dict):
-        return Limit(tuple(parse_many(value["limit"])), value["by"] == "user")
-
-    return Limit(tuple(parse_many(value)))
+    by_user = isinstance(value, dict)
+    return Limit(tuple(parse_many(value["limit"] if by_user else value)), by_user)
 
 
 def _is_limit(value: t.Any) -> bool:

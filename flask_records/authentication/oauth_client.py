@@ -168,10 +168,10 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         except Exception as error:
             # The response may be anything, at which libraries fail in many ways.
             self.server_metadata: Record = {}
-            message = _message(error)
+            message, line = _explain(error)
             logger = current_app.logger
             log = logger.info if message == CANCELLED else logger.warning
-            log("The login at %s failed: %s", self.name, _describe(error))
+            log("The login at %s failed: %s", self.name, line)
             raise NotAuthenticated(message.format(self.provider.title)) from error
 
     def load_server_metadata(self) -> Record:
@@ -337,35 +337,24 @@ def _object(response: Response) -> Record:
     return content
 
 
-def _describe(error: Exception) -> str:
-    """Return one line on an error for the log, without a text of the provider, which
-    may quote what it was sent.
+def _explain(error: Exception) -> tuple[str, str]:
+    """Return the message for people, with a placeholder for the provider, and one line
+    for the log, without a text of the provider, which may quote what it was sent.
     """
     name = type(error).__name__
 
-    if isinstance(error, InvalidResponse):
-        return f"{name}: {error}"
-
-    if isinstance(error, OAuthError):
-        return f"{name}: {_code_of(error)!r}"
-
-    if isinstance(error, HTTPError):
-        return f"{name}: {error.response.status_code}"
-
-    return f"{name}: {error.claim}" if isinstance(error, ClaimError) else name
-
-
-def _code_of(error: Exception) -> str:
-    """Return the code that a provider has answered with, if it is one."""
-    code = error.error if isinstance(error, OAuthError) else ""
-    return code if isinstance(code, str) and CODE.fullmatch(code) else ""
-
-
-def _message(error: Exception) -> str:
-    """Return the message for people, with a placeholder for the provider."""
-    if code := _code_of(error):
-        return CANCELLED if code in CANCELLATIONS else REFUSED
-
-    is_down = isinstance(error, HTTPError) and error.response.status_code >= 500
-    is_silent = is_down or isinstance(error, (ConnectionError, Timeout))
-    return SILENT if is_silent else INVALID
+    match error:
+        case InvalidResponse():
+            return INVALID, f"{name}: {error}"
+        case OAuthError(error=str(code)) if CODE.fullmatch(code):
+            message = CANCELLED if code in CANCELLATIONS else REFUSED
+            return message, f"{name}: {code!r}"
+        case HTTPError(response=response):
+            message = SILENT if response.status_code >= 500 else INVALID
+            return message, f"{name}: {response.status_code}"
+        case ClaimError(claim=claim):
+            return INVALID, f"{name}: {claim}"
+        case ConnectionError() | Timeout():
+            return SILENT, name
+        case _:
+            return INVALID, name

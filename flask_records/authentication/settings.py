@@ -259,12 +259,6 @@ def _secrets(app: Flask, name: str, options: Record) -> list[str | bytes]:
 
 
 def _check_secret(secret: t.Any, name: str, length: int, cure: str) -> None:
-    """Check a secret.
-
-    :param name: The name of the setting that it comes from.
-    :param cure: The rest of the message of an error.
-    :raises RuntimeError: It is too short, or no secret.
-    """
     if not isinstance(secret, (str, bytes)):
         raise RuntimeError(f"{name} is not text.")
 
