@@ -14,16 +14,13 @@ from werkzeug.http import parse_cookie
 from ..errors import NotAuthenticated
 from ..http.blueprint import PROVIDER as REST
 from ..http.routes import current_routes
-from .strategies import ACCESS_TOKEN, Strategy
+from .strategies import ACCESS_TOKEN, Strategy, TEXT
 from .tokens import CLAIM, VerifiedUser
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from flask import Response
 
     from ..service.context import HookContext, Params
-    from ..service.schemas import Schema
     from ..typing import Id, Record
     from .service import AuthenticationService
     from .token_table import TableTokens
@@ -45,9 +42,6 @@ their login at once, and answers are lost.
 
 INVALID: t.Final = "The refresh token is not valid. Log in again."
 
-IN_BODY: t.Final[Mapping[str, Schema]] = {FIELD: {"type": "string"}}
-"""The schema of the token in bodies."""
-
 
 class RefreshTokens:
     """Renews logins: each login begins a session, whose refresh token gets a new access
@@ -68,7 +62,7 @@ class RefreshTokens:
         self._service = service
         self._table = table
         self._has_cookie = cookie
-        self.properties = {} if cookie else IN_BODY
+        self.properties = {} if cookie else {FIELD: TEXT}
         """The schemas of the fields that it adds to what a login takes and returns."""
         schema = {"properties": self.properties, "required": [*self.properties]}
         self.strategy = Strategy(self._authenticate, schema=schema)

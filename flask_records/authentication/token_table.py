@@ -13,8 +13,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from ..adapter import SQLAlchemyService
 from ..database.database import CheckedValue, Database
 from ..database.joined_session import session_of_app
-from ..database.transaction import Transaction
-from ..query.plans import Plan
+from ..query.operators import LIMIT, SORT
 from ..service import Service
 from ..service.context import Params
 from ..service.events import Transports
@@ -23,7 +22,6 @@ from ..signals import CallSignals
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..database.driver_cursor import Rows
     from ..database.joined_session import SessionSource
     from ..typing import Record
 
@@ -70,19 +68,17 @@ class TableTokens:
         # The service has no path in an application: only this class calls it.
         self._records = Service("tokens", records, CallSignals(), Transports())
         self._database = Database(session, sa.inspect(model))
-        self._latest = sa.select(sa.func.max(model.issued)).where(
+        latest = sa.select(sa.func.max(model.issued)).where(
             sa.or_(*(model.digest == sa.bindparam(name) for name in KEYS))
         )
-        self._column = self._latest.scalar_subquery()
-        expired = model.expires < sa.bindparam("now")
-        self._expired = sa.select(model.id).where(expired).limit(CLEANUP_SIZE)
+        self._latest = latest.scalar_subquery()
 
     def add(self, token: Record) -> None:
         """Store a new token, and delete expired ones."""
         # By their identifiers: a condition would lock rows that others insert.
-        ids = [id for (id,) in self._rows(self._expired, {"now": int(time.time())})]
+        expired = {"expires": {"$lt": int(time.time())}, LIMIT: CLEANUP_SIZE}
 
-        if ids:
+        if ids := [record["id"] for record in self._find(expired)]:
             self._records._remove(None, Params(query={"id": {"$in": ids}}))
 
         self._records._create({"address": "", **token})
@@ -90,8 +86,7 @@ class TableTokens:
     def get(self, id: str, kind: str) -> Record | None:
         """Return the token of a kind with an identifier, unless it has expired."""
         query = {"id": id, "kind": kind, "expires": {"$gt": int(time.time())}}
-        records = t.cast("list[Record]", self._records._find(Params(query=query)))
-        return next(iter(records), None)
+        return next(iter(self._find(query)), None)
 
     def replace(self, id: str, digest: str, /, **changes: t.Any) -> bool:
         """Change the fields of a token that has a digest. Return ``False`` if there is
@@ -120,19 +115,18 @@ class TableTokens:
 
     def latest_mark(self, *keys: str) -> int:
         """Return the highest mark of one key or two, or 0."""
-        # Each call with a token runs this statement, without the cost of a service.
-        rows = self._rows(self._latest, _parameters(keys))
-        return rows[0][0] or 0
+        query = {"digest": {"$in": keys}, SORT: {"issued": -1}, LIMIT: 1}
+        return next((mark["issued"] for mark in self._find(query)), 0)
 
     def checked_value(
         self, keys: tuple[str, ...], check: Callable[[t.Any], None]
     ) -> CheckedValue:
         """Return :meth:`latest_mark` as a part of a statement that reads a user."""
-        return CheckedValue(self._column, _parameters(keys), self._database, check)
+        values = {KEYS[0]: keys[0], KEYS[1]: keys[-1]}
+        return CheckedValue(self._latest, values, self._database, check)
 
-    def _rows(self, statement: sa.Select[t.Any], parameters: Record) -> Rows:
-        with Transaction(writes=False), self._database.reading() as reading:
-            return reading.rows(Plan(statement, parameters))
+    def _find(self, query: Record) -> list[Record]:
+        return t.cast("list[Record]", self._records._find(Params(query=query)))
 
 
 def digest_of(text: str) -> str:
@@ -145,7 +139,3 @@ def fingerprint(*parts: t.Any) -> str:
     text = "\0".join(f"{part or ''}" for part in parts)
     data = text.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
-def _parameters(keys: tuple[str, ...]) -> Record:
-    return {KEYS[0]: keys[0], KEYS[1]: keys[-1]}
