@@ -11,6 +11,8 @@ from functools import cached_property
 from inspect import getdoc, isasyncgenfunction, isgeneratorfunction
 from itertools import count
 
+from flask import current_app
+
 from ..adapter.model_schemas import docstring
 from ..authentication.access import is_in_scope
 from ..authentication.records import current_records
@@ -24,10 +26,12 @@ from ..service.context import Params
 from ..service.schemas import list_of, OBJECT, object_of, page_of, schemas_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from ..service import Service
     from ..service.schemas import Schema, Schemas
+
+Made = t.TypeVar("Made")
 
 PACKAGE: t.Final = __name__.partition(".")[0]
 
@@ -93,6 +97,22 @@ class ServiceDescription:
         """``True`` if find answers pages."""
         has_model = self.service.capabilities.model is not None
         return self.pages.is_on if has_model else self.schemas.is_paged
+
+    def attempt(self, describe: Callable[[], Made]) -> Made | None:
+        """Return a part of the description, or ``None`` if the application's own code
+        fails at it: this is in the log, and takes no other service with it.
+
+        :param describe: Returns the part.
+        """
+        try:
+            return describe()
+        except Exception:
+            current_app.logger.exception("'%s' can't be described.", self.path)
+            return None
+
+    def is_sound(self) -> bool:
+        """Return whether all of it can be described. A failure is in the log."""
+        return self.attempt(lambda: (self.schemas, self.text, self.calls)) is not None
 
     @cached_property
     def schemas(self) -> Schemas:
@@ -292,6 +312,39 @@ def describe(
             )
 
     return tuple(described)
+
+
+def references_of(
+    path: str, services: Mapping[str, ServiceDescription]
+) -> dict[str, t.Any]:
+    """Return the fields with foreign keys from a service and to it: the paths to which
+    its own lead, as ``references``, and the fields of others, as ``referrers``.
+
+    :param path: The path of the service.
+    :param services: The services by path.
+    """
+    columns = [
+        (of, field.name, column)
+        for of, each in services.items()
+        for field in each.service.capabilities.scope_for(each.params) or ()
+        for column in getattr(getattr(field.column, "property", None), "columns", ())
+    ]
+    # Of several services over a model, the first one counts.
+    identified = {
+        column: of for of, name, column in reversed(columns) if name == services[of].id
+    }
+    found = [
+        (of, name, identified[key.column])
+        for of, name, column in columns
+        for key in column.foreign_keys
+        if key.column in identified
+    ]
+    return {
+        "references": {name: to for of, name, to in found if of == path},
+        "referrers": [
+            {"path": of, "field": name} for of, name, to in found if to == path
+        ],
+    }
 
 
 def type_names(ends: Collection[str], reserved: Collection[str]) -> dict[str, str]:

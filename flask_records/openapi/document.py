@@ -43,6 +43,12 @@ STREAM: t.Final = "records_realtime.stream"
 SCHEMES: t.Final[Mapping[str, str]] = {"jwt": "token"}
 """The names of schemes that differ from their strategies."""
 
+FAILED: t.Final = (
+    "These services are left out, since their descriptions fail (see the log of the"
+    " application):"
+)
+"""Begins the description of a document that is not whole."""
+
 UNKNOWN: t.Final[Schema] = {"type": "apiKey", "in": "header", "name": "Authorization"}
 """The scheme of a strategy that has none of its own."""
 
@@ -70,7 +76,9 @@ def document_text(params: Params | None = None) -> bytes:
     webhooks: dict[str, t.Any] = {}
     tags: list[Mapping[str, str]] = []
     caller = params or Params(provider="rest")
-    described = describe(caller, only_usable=params is not None)
+    services = describe(caller, only_usable=params is not None)
+    described = tuple(service for service in services if service.is_sound())
+    failed = ", ".join(each.path for each in services if each not in described)
 
     for service in described:
         strategies = records.accesses[service.path].strategies
@@ -92,7 +100,11 @@ def document_text(params: Params | None = None) -> bytes:
     root = request.script_root if has_request_context() else ""
     made = {
         "openapi": "3.1.0",
-        "info": {"title": current_title(), "version": settings.version},
+        "info": {
+            "title": current_title(),
+            "version": settings.version,
+            **({"description": f"{FAILED} {failed}."} if failed else {}),
+        },
         "servers": [{"url": root or "/"}],
         "paths": paths,
         **({"webhooks": webhooks} if webhooks else {}),

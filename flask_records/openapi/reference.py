@@ -108,7 +108,7 @@ def _send_document(documents: dict[str, bytes]) -> Response:
         server. It is made once.
     """
     # Applications without the page do not need it.
-    from .document import document_text
+    from .document import document_text, FAILED
 
     is_own, settings = request.args.get("for") == "me", current_settings()
 
@@ -119,10 +119,13 @@ def _send_document(documents: dict[str, bytes]) -> Response:
     if is_own:
         return send_json(document_text(params))
 
-    if request.script_root not in documents:
-        documents[request.script_root] = document_text()
+    made = documents.get(request.script_root) or document_text()
 
-    return send_json(documents[request.script_root])
+    # A description that has failed is made again.
+    if FAILED.encode() not in made:
+        documents[request.script_root] = made
+
+    return send_json(made)
 
 
 def _send_page(**route: t.Any) -> Response:

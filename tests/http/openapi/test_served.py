@@ -10,7 +10,7 @@ from openapi_spec_validator import validate
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records import FlaskRecords
-from flask_records.openapi import document
+from flask_records.openapi import document, Schemas
 
 from ...authentication import bearer, log_in, make_records, serving
 
@@ -183,3 +183,37 @@ def test_document_and_files_are_compressed_for_clients_that_take_it(path):
     assert gzip.decompress(small.data) == client.get(path, buffered=True).data
     assert small.headers["Content-Encoding"] == "gzip"
     assert small.headers["ETag"].startswith("W/")
+
+
+def test_service_whose_description_fails_is_left_out(caplog):
+    class Broken(Things):
+        fails = True
+
+        def schemas_for(self, params):
+            if self.fails:
+                raise ValueError("oops")
+
+            return Schemas()
+
+    app, records, broken = Flask("tests"), FlaskRecords(), Broken()
+    app.config["RECORDS_OPENAPI"] = ON
+    records.add("broken", broken, public=True)
+    records.add("things", Things(), public=True)
+    records.init_app(app)
+    client = app.test_client()
+
+    made = client.get("/openapi.json").json
+    validate(made)
+    own = client.get("/openapi.json?for=me").json
+    broken.fails = False
+    whole = client.get("/openapi.json").json
+
+    assert [*made["paths"]] == ["/things", "/things/{id}"]
+    assert made["info"]["description"].endswith(
+        "(see the log of the application): broken."
+    )
+    assert own["info"] == made["info"]
+    assert "'broken' can't be described." in caplog.text
+    assert "oops" not in str(made)
+    assert "/broken" in whole["paths"]
+    assert "description" not in whole["info"]
