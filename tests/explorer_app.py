@@ -25,6 +25,8 @@ from flask_records import (
     hash_password,
     HookContext,
     SQLAlchemyService,
+    TableTokens,
+    TokenMixin,
 )
 from flask_records.explorer import Explorer
 from flask_records.realtime import Realtime
@@ -140,6 +142,10 @@ class Member(Base):
     name: Mapped[str] = mapped_column(sa.String(20))
     email: Mapped[str] = mapped_column(sa.String(100), unique=True)
     password: Mapped[str] = mapped_column(sa.String(200))
+
+
+class Token(TokenMixin, Base):
+    __tablename__ = "token"
 
 
 class Memo(Base):
@@ -258,7 +264,8 @@ def create_members() -> t.Any:
     app.config["RECORDS_EXPLORER"] = {"enabled": True}
     db = SQLAlchemy(app, model_class=Base)
     records = FlaskRecords(allow=dict.fromkeys(["update", "patch", "remove"], True))
-    records.add("authentication", AuthenticationService())
+    authentication = AuthenticationService(tokens=TableTokens(Token))
+    records.add("authentication", authentication)
     members = SQLAlchemyService(Member, hidden=["password"])
     added = records.add("users", members, public=["create"])
     added.before("create", "update", "patch")(hash_password())

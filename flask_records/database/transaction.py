@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import typing as t
-from contextlib import ExitStack, suppress
+from contextlib import contextmanager, ExitStack, suppress
 from contextvars import ContextVar
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable
+    from collections.abc import Callable, Collection, Hashable, Iterator
     from contextlib import AbstractContextManager
     from contextvars import Token
 
@@ -274,6 +274,18 @@ class Transaction:
             for session in self._sessions.values():
                 if not session.is_in_progress:
                     stack.callback(session.rollback)
+
+
+class _Undone(Exception):
+    """Ends a transaction whose block has succeeded."""
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """A transaction that is rolled back at its end, without events."""
+    with suppress(_Undone), Transaction():
+        yield
+        raise _Undone
 
 
 def on_begin(function: Callable[[Transaction], None]) -> None:

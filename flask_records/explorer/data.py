@@ -8,25 +8,26 @@ from urllib.parse import urljoin
 
 from flask import current_app, request, url_for
 
-from ..database.transaction import Transaction
+from ..database.transaction import undone
 from ..errors import NotFound, RecordsError
 from ..extension import current_records
 from ..http.routes import current_routes
 from ..names import BODIES, METHODS, READS
-from ..openapi.description import describe
+from ..openapi.description import describe, references_of
 from ..openapi.document import REALTIME, STREAM
 from ..openapi.reference import current_title
 from ..query.bounds import current_bounds
 from ..service.context import Params
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..openapi.description import ServiceDescription
     from ..typing import Record
 
 
-def services_for(params: Params, path: str | None = None) -> Record:
+FAILED: t.Final = "Its description has failed: see the log of the application."
+
+
+def services_for(params: Params, path: str = "") -> Record:
     """Return the services that a caller may use, each with the methods that the caller
     may call, as JSON values.
 
@@ -34,18 +35,21 @@ def services_for(params: Params, path: str | None = None) -> Record:
     :param path: The path of a service that is described whole, if it is there.
     """
     authenticator = params.authenticator
-    services = [_summary(each) for each in describe(params, only_usable=True)]
+    services = []
+
+    for each in describe(params, only_usable=True):
+        services.append(_summary(each))
+
+        if each.path == path:
+            services[-1] |= each.attempt(lambda: service_for(params, path)) or {}
+
     # Services without records, such as authentication, are last.
     services.sort(key=lambda each: {*READS}.isdisjoint(each["methods"]))
-
-    for each in services:
-        if each["path"] == path:
-            each |= service_for(params, each["path"])
-
     return {
         **entrance(),
         "user": _user(params),
         "userPath": authenticator.users_path if authenticator else None,
+        "endsLogins": bool(authenticator and authenticator.token_store),
         "services": services,
     }
 
@@ -60,7 +64,6 @@ def service_for(params: Params, path: str) -> Record:
     services = _usable_with(params, path)
     service = services[path]
     readable = {n: e for n, e in services.items() if {*READS} & {*e.methods}}
-    references = _references(readable)
     schemas = service.schemas
     calls = {call.method: call for call in reversed(service.calls)}
     shown = {
@@ -71,10 +74,7 @@ def service_for(params: Params, path: str) -> Record:
             for name, each in schemas.relations.items()
             if each.path in readable
         },
-        "references": {field: to for of, field, to in references if of == path},
-        "referrers": [
-            {"path": of, "field": field} for of, field, to in references if to == path
-        ],
+        **references_of(path, readable),
     }
     return {
         **(shown if path in readable else dict.fromkeys(shown, {})),
@@ -110,15 +110,25 @@ def found_by(params: Params, id: str, path: str, query: Record) -> t.Any:
     own.authenticated, own.user, own.user_id = True, user, user[issuer.id]
     current_app.logger.info("%s sees %s as %s.", params.user_id, path, own.user_id)
 
-    with suppress(_Undone), Transaction():
-        found = service.as_caller(own, is_counted=False).find(query)
-        raise _Undone
-
-    return found
+    with undone():
+        return service.as_caller(own, is_counted=False).find(query)
 
 
-class _Undone(Exception):
-    """Rolls back what a call has written."""
+def log_out(params: Params, id: str) -> None:
+    """Log a user out everywhere, whom the caller has to be able to patch.
+
+    :param params: The params of the caller, with its login.
+    :param id: The identifier of the user.
+    """
+    issuer = params.authenticator
+
+    if issuer is None or issuer.token_store is None:
+        raise NotFound("No users are logged out here.")
+
+    with undone():
+        issuer.users.as_caller(params).patch(id, {})
+
+    issuer.revoke_user(id)
 
 
 def _usable_with(params: Params, path: str) -> dict[str, ServiceDescription]:
@@ -132,30 +142,6 @@ def _usable_with(params: Params, path: str) -> dict[str, ServiceDescription]:
         raise NotFound(f"There is no service '{path}' that you may use.")
 
     return services
-
-
-def _references(services: Mapping[str, ServiceDescription]) -> list[tuple[str, ...]]:
-    """Return fields with foreign keys: the path of their service, their name, and the
-    path of the service to whose records they lead.
-    """
-    columns = [
-        (path, field.name, column)
-        for path, each in services.items()
-        for field in each.service.capabilities.scope_for(each.params) or ()
-        for column in getattr(getattr(field.column, "property", None), "columns", ())
-    ]
-    # Of several services over a model, the first one counts.
-    identified = {
-        column: path
-        for path, name, column in reversed(columns)
-        if name == services[path].id
-    }
-    return [
-        (path, name, identified[key.column])
-        for path, name, column in columns
-        for key in column.foreign_keys
-        if key.column in identified
-    ]
 
 
 def entrance() -> Record:
@@ -209,16 +195,11 @@ def _summary(service: ServiceDescription) -> Record:
     """Return what the list of services shows of one, as JSON values."""
     public = service.service.public
 
-    try:
-        described = {"description": service.text, "isPaged": service.is_paged}
-    except Exception:
-        # One that fails takes no others with it.
-        current_app.logger.exception("'%s' can't be described.", service.path)
-        text = "The description of this service has failed: see the application's log."
-        described = {"description": text, "isPaged": False}
-
+    described = service.attempt(
+        lambda: {"description": service.text, "isPaged": service.is_paged}
+    )
     return {
-        **described,
+        **(described or {"description": FAILED, "isPaged": False}),
         "path": service.path,
         "placeholders": service.placeholders,
         "methods": [name for name in service.methods if name in METHODS],

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from dataclasses import replace
-from functools import cache
-from os.path import normpath
 from pathlib import Path
 
 from flask import current_app, make_response, render_template, request
@@ -14,13 +11,19 @@ from flask import current_app, make_response, render_template, request
 from ..authentication.access import params_of_visitor
 from ..errors import Forbidden
 from ..extension import current_records
-from ..http.developer_pages import page_blueprint, PageSettings, protect, send_json
+from ..http.developer_pages import (
+    modules_of,
+    page_blueprint,
+    PageSettings,
+    protect,
+    send_json,
+)
 from ..http.formatter import dumps
 from ..http.qs import parse
 from ..http.routes import join_prefixes, placeholders_of, routes_of
 from ..openapi.reference import current_title
 from ..query.bounds import current_bounds
-from .data import entrance, found_by, service_for, services_for
+from .data import entrance, found_by, log_out, service_for, services_for
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,14 +44,10 @@ FILES: t.Final = Path(__file__).parent / "static"
 """The folder of the files of the page."""
 
 CONNECTIONS: t.Final = 6
-"""The files that browsers load at the same time. The script that is the first asks for
-data before it asks for more files.
-"""
+"""Files that browsers load at the same time: the style, and the first modules."""
 
 EARLY_VIEWS: t.Final = {"": "views/services.js", "records": "views/records.js"}
 """Views whose modules are loaded before all others."""
-
-IMPORTS: t.Final = re.compile(r" from '(.+)'$", re.MULTILINE)
 
 
 class Explorer:
@@ -123,6 +122,8 @@ class Explorer:
         if settings.is_on(app):
             errors, prefix = self._records.errors, self._url_prefix or None
             pages = page_blueprint(NAME, __package__, errors, "/files", VIEWS)
+            # No form of another site sends this method.
+            pages.delete("/logins/<user>")(_log_out)
             app.register_blueprint(pages, url_prefix=prefix, subdomain=mount.subdomain)
             routes_of(app).check(app)
 
@@ -135,31 +136,22 @@ class Explorer:
 
 
 def _send_page() -> Response:
-    # The style is another one.
-    first = needed_for("requests.js", "main.js")[: CONNECTIONS - 1]
+    first = modules_of(FILES, "requests.js", "main.js")[: CONNECTIONS - 1]
     modules = {
-        view: [each for each in needed_for("main.js", name) if each not in first]
+        view: [each for each in modules_of(FILES, "main.js", name) if each not in first]
         for view, name in EARLY_VIEWS.items()
     }
     files = {path.relative_to(FILES).as_posix() for path in FILES.rglob("*.js")}
     modules["others"] = sorted(files.difference(first))
-    page = render_template(
-        "flask_records/explorer.html",
-        name=current_title(),
-        first=first,
-        modules=modules,
-    )
+    names = {"name": current_title(), "first": first, "modules": modules}
+    page = render_template("flask_records/explorer.html", **names)
     # Records may have images in binary fields.
     return protect(make_response(page), images="'self' data: blob:")
 
 
-def _send_entrance() -> Response:
-    return send_json(dumps(entrance()))
-
-
 def _send_services() -> Response:
     params = _allowed_visitor()
-    services = services_for(params, request.args.get("path"))
+    services = services_for(params, request.args.get("path", ""))
     services["hasOthers"] = _may_see_others(params)
     return send_json(dumps(services))
 
@@ -180,6 +172,11 @@ def _send_found_by(user: str, path: str) -> Response:
     return send_json(dumps(found_by(params, user, path, query)))
 
 
+def _log_out(user: str) -> Response:
+    log_out(_allowed_visitor(), user)
+    return send_json(dumps({}))
+
+
 def _may_see_others(params: Params) -> bool:
     """Return whether a caller sees what other users see. A login for some calls only,
     or at another authentication service than the first, does not.
@@ -198,22 +195,9 @@ def _allowed_visitor() -> Params:
     return params
 
 
-@cache
-def needed_for(*modules: str) -> tuple[str, ...]:
-    """Return the names of modules, and of all that these import."""
-    needed = dict.fromkeys(modules)
-
-    for each in modules:
-        for name in IMPORTS.findall((FILES / each).read_text()):
-            path = normpath(Path(each).parent / name)
-            needed |= dict.fromkeys(needed_for(path))
-
-    return (*needed,)
-
-
 VIEWS: t.Final[Views] = {
     "page": ("/", _send_page),
-    "entrance": ("/logins.json", _send_entrance),
+    "entrance": ("/logins.json", lambda: send_json(dumps(entrance()))),
     "services": ("/services.json", _send_services),
     "service": ("/service.json", _send_service),
     "found_by": ("/found-by/<user>/<path:path>", _send_found_by),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import re
 import typing as t
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from os.path import normpath
 from pathlib import Path
 
 from flask import Blueprint, request, send_from_directory
@@ -38,6 +40,8 @@ YEAR: t.Final = 365 * 24 * 60 * 60
 
 SHARED: t.Final = Path(__file__).parent / "static"
 """The folder of the files that pages share, such as the clients in JavaScript."""
+
+IMPORTS: t.Final = re.compile(r" from '(.+)'$", re.MULTILINE)
 
 FUNCTION: t.Final = Check(callable, "a function of the user")
 
@@ -163,6 +167,19 @@ def version_of(folder: Path) -> str:
     """Return a text that changes with the files of a page."""
     files = [each for place in (folder, SHARED) for each in sorted(place.rglob("*.*"))]
     return sha256(b"".join(map(Path.read_bytes, files))).hexdigest()[:16]
+
+
+@cache
+def modules_of(folder: Path, *names: str) -> tuple[str, ...]:
+    """Return the names of modules in JavaScript, and of all that these import."""
+    needed = dict.fromkeys(names)
+
+    for each in names:
+        for name in IMPORTS.findall((folder / each).read_text()):
+            path = normpath(Path(each).parent / name)
+            needed |= dict.fromkeys(modules_of(folder, path))
+
+    return (*needed,)
 
 
 def protect(response: Response, *, images: str = "'self' data:") -> Response:

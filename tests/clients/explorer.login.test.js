@@ -244,8 +244,13 @@ test('whom the application lets compares with what others find, and sets their p
   await other.page.getByText('403').waitFor()
   assert.equal(await other.page.getByLabel('As the user').count(), 0)
 
-  // Who may change users sets their passwords.
+  // Who may change users logs them out, and sets their passwords.
   await other.go('record/users/1')
+  await other.press('Log out everywhere')
+  await other.page.getByText('users 1 is logged out everywhere.').waitFor()
+  await assert.rejects(ann.call('GET', 'memos'), { message: 'jwt revoked' })
+  await ben.call('GET', 'memos')
+  ann.token = (await Api.logIn(own.base, 'ann')).token
   await other.press('Set a password…')
   const dialog = other.page.getByRole('dialog', { name: 'Set a password' })
   await dialog.getByLabel('password', { exact: true }).fill('a newer password')

@@ -24,7 +24,7 @@ from .sites import (
 
 KEYS = {
     *("name", "prefix", "realtime", "logins", "user", "userPath"),
-    *("services", "hasOthers"),
+    *("services", "hasOthers", "endsLogins"),
 }
 
 SUMMARY_KEYS = {
@@ -85,11 +85,11 @@ def test_service_whose_description_fails_takes_no_other_with_it(caplog):
     records.add("bells", Bell(), public=True)
 
     with serving_explorer(records, RECORDS_OPENAPI={"title": "Shop"}) as client:
-        made = client.get(SERVICES).json
+        made = client.get(SERVICES, query_string={"path": "broken"}).json
 
     texts = {each["path"]: each["description"] for each in made["services"]}
     assert [*texts].index("bells") < [*texts].index("authentication")
-    assert texts["broken"].endswith("has failed: see the application's log.")
+    assert texts["broken"].endswith("has failed: see the log of the application.")
     assert texts["bells"] == "A bell of the house."
     assert "'broken' can't be described." in caplog.text
     assert made["name"] == "Shop"

@@ -1,6 +1,6 @@
 // One record: its fields, a form that changes it, and its removal.
 import { absence, announce, askRemoval, attempt, button, dialog, element, replace } from '../dom.js'
-import { answerOf, request } from '../requests.js'
+import { answerOf, BASE, request } from '../requests.js'
 import { bodyFields, described, fieldsOf, isKey, isRounded, ROUNDED } from '../schema.js'
 import { address } from '../paths.js'
 import { homeOf, Names, show as showValue, titleOf, wayBack } from '../values.js'
@@ -77,6 +77,7 @@ function showFields (state, before = state.record) {
   replace(state.tools,
     methodOf(service, record) ? button('Edit', () => showForm(state), { class: 'main', id: 'edit' }) : null,
     formerOf(state) ? button('Undo my change', event => attempt(event.target, () => undo(state))) : null,
+    mayLogOut(state) ? button('Log out everywhere', event => attempt(event.target, () => logOut(state))) : null,
     passwordOf(state) ? button('Set a password…', () => setPassword(state, passwordOf(state))) : null,
     service.methods.includes('remove') && isKey(record[service.id]) ? button('Remove…', () => confirmRemoval(state), { class: 'danger' }) : null)
 }
@@ -97,6 +98,15 @@ function setPassword ({ service, client, id }, field) {
     }
   })
   const opened = dialog('Set a password', element('div', { class: 'stack' }, element('p', {}, 'The user is logged out everywhere.'), form))
+}
+
+// Returns whether the logins of a user can be ended: by those who may patch the user.
+const mayLogOut = ({ explorer: { description }, service }) =>
+  description.endsLogins && service.path === description.userPath && service.methods.includes('patch')
+
+async function logOut ({ service, id }) {
+  await answerOf(await request(`${BASE}logins/${encodeURIComponent(id)}`, undefined, { method: 'DELETE' }))
+  announce(`${service.path} ${id} is logged out everywhere.`)
 }
 
 const keyOf = ({ service, id }) => `${service.path} ${id}`
