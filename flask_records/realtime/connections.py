@@ -16,7 +16,9 @@ if t.TYPE_CHECKING:
     from werkzeug.datastructures import Headers
 
     from ..typing import Record
+    from .asgi.client import Client
     from .server import Server
+    from .testing import SocketClient
 
     Names: t.TypeAlias = frozenset[str]
 
@@ -38,28 +40,27 @@ BURST: t.Final = 20
 
 
 class Connections:
-    """The connections of one worker, by id and by channel. All threads may change them.
+    """The connections of one worker, by channel. All threads may change them.
 
     A connection is found from :meth:`add` to :meth:`remove`.
     """
 
     def __init__(self) -> None:
-        self._by_id: dict[str, Connection] = {}
         # Dicts are sets that keep the order.
+        self._all: dict[Connection, None] = {}
         self._members: dict[str, dict[Connection, None]] = {}
         # Nothing that takes another lock, and nothing of the application, runs in it.
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._by_id)
+        return len(self._all)
 
-    def get(self, id: str | None) -> Connection | None:
-        """Return the connection with an id, if there is one."""
-        return self._by_id.get(id or "")
+    def __contains__(self, connection: Connection) -> bool:
+        return connection in self._all
 
     def all(self) -> list[Connection]:
         """Return all connections."""
-        return list(self._by_id.values())
+        return list(self._all)
 
     def members(self, *channels: str) -> list[Connection]:
         """Return the connections in a channel, or each one in any of several."""
@@ -70,18 +71,19 @@ class Connections:
     def add(self, connection: Connection) -> None:
         """Add a connection that was made for these."""
         with self._lock:
-            self._by_id[connection.id] = connection
+            self._all[connection] = None
             self._enter(connection, connection.channels)
 
-    def remove(self, id: str) -> Connection | None:
-        """Remove a connection, and return it if it was there."""
+    def remove(self, connection: Connection) -> bool:
+        """Remove a connection, and return whether it was there."""
         with self._lock:
-            connection = self._by_id.pop(id, None)
+            if connection not in self._all:
+                return False
 
-            if connection is not None:
-                self._leave(connection, connection.channels)
+            del self._all[connection]
+            self._leave(connection, connection.channels)
 
-        return connection
+        return True
 
     def move(
         self, connection: Connection, change: Callable[[Names], Iterable[str]]
@@ -94,7 +96,7 @@ class Connections:
             before = connection.channels
             after = connection._channels = frozenset(change(before))
 
-            if self._by_id.get(connection.id) is connection:
+            if connection in self._all:
                 self._leave(connection, before - after)
                 self._enter(connection, after - before)
 
@@ -136,6 +138,9 @@ class Connection:
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
     """Held while the login changes."""
 
+    client: Client | SocketClient | None = field(default=None, repr=False)
+    """The client that gets events, once it is connected."""
+
     _channels: frozenset[str] = field(default=frozenset(), init=False)
 
     expires_at: float = field(default=math.inf, init=False, repr=False)
@@ -171,22 +176,20 @@ class Connection:
         return f"{self.login.authenticator.users_path}/{self.login.user_id}"
 
     @property
+    def valid_login(self) -> Params | None:
+        """The login, or ``None`` if there is none that is valid."""
+        login = self.login
+        return login if login.authenticated and time.time() < self.expires_at else None
+
+    @property
     def is_logged_in(self) -> bool:
         """``True`` if there is a login that is valid."""
-        return self.login_at(time.time()) is not None
+        return self.valid_login is not None
 
     @property
     def payload(self) -> Record:
         """The payload of the login's token, or an empty one."""
         return (self.login.authentication or {}).get("payload") or {}
-
-    def login_at(self, now: float) -> Params | None:
-        """Return the login, or ``None`` if there is none that is valid.
-
-        :param now: The time.
-        """
-        login = self.login
-        return login if login.authenticated and now < self.expires_at else None
 
     def set_login(self, login: Params) -> None:
         """Set the login after a check of the credentials."""

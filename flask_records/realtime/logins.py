@@ -189,6 +189,7 @@ class Logins:
         group: Mapping[Connection, Record],
         is_routine: bool,
     ) -> None:
+        transport = self._server.transport
         refusal, login = None, Params(authenticator=service)
 
         try:
@@ -199,7 +200,7 @@ class Logins:
 
             if refusal.code is None or refusal.code >= 500:
                 if not (is_routine and isinstance(refusal, Unavailable)):
-                    self._server.transport.hang_up([*group], LOAD_ANEW)
+                    transport.tell([*group], "end", LOAD_ANEW)
 
                 return
 
@@ -211,7 +212,7 @@ class Logins:
                     self._set(connection, login)
 
                     if refusal is not None and had_login:
-                        self._server.transport.log_out(connection, str(refusal))
+                        transport.tell([connection], "log_out", str(refusal))
 
     def _set(self, connection: Connection, params: Params) -> None:
         previous = connection.login

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 from collections import defaultdict
 
@@ -52,7 +51,6 @@ class Recipients:
         self._is_public = service.sends_events and not service.public.isdisjoint(READS)
         self._accepted: dict[t.Any, bool] = {}
         self._views: dict[tuple[str, ...], Views] = {}
-        self._now = time.time()
 
     def deliveries(self) -> list[list[Delivery]]:
         """Return what connections get of each event."""
@@ -107,7 +105,7 @@ class Recipients:
         """Return the login of a connection, if the service accepts it. In a call with
         another one, nobody is logged in, either.
         """
-        login = connection.login_at(self._now)
+        login = connection.valid_login
 
         if login is None:
             return None

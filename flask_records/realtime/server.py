@@ -9,6 +9,7 @@ import time
 import typing as t
 from functools import partial
 from itertools import chain
+from secrets import token_urlsafe
 
 from ..database.transaction import Transaction
 from ..http.formatter import dumps
@@ -103,15 +104,20 @@ class Server:
         """``True`` if there are connections, or other workers may have some."""
         return bool(self.connections or self.settings.message_queue)
 
-    def connect(self, id: str, headers: Headers, accept: Callable[[], None]) -> None:
+    def new_connection(self, headers: Headers) -> Connection:
+        """Return a connection to :meth:`connect`.
+
+        :param headers: The headers of the client's first request.
+        """
+        id, calls_per_second = token_urlsafe(15), self.settings.calls_per_second
+        return Connection(id, headers, calls_per_second, self.connections)
+
+    def connect(self, connection: Connection, accept: Callable[[], None]) -> None:
         """Add a connection, and log it in if its headers have credentials.
 
-        :param id: The id that its transport knows it by.
         :param accept: Lets the client know that it is connected, to load its data.
         :raises Exception: The credentials are wrong, or can't be checked.
         """
-        calls_per_second = self.settings.calls_per_second
-        connection = Connection(id, headers, calls_per_second, self.connections)
         login = self.logins.admit(connection)
         self._begin_to_follow()
         self.logins.announce("connect", connection)
@@ -119,11 +125,9 @@ class Server:
         accept()
         self.logins.begin(connection, login)
 
-    def disconnect(self, id: str) -> None:
+    def disconnect(self, connection: Connection) -> None:
         """Remove a connection, if it is there."""
-        connection = self.connections.remove(id)
-
-        if connection is not None:
+        if self.connections.remove(connection):
             self.logins.announce("disconnect", connection)
 
     def disconnect_members(self, channel: str, reason: str | None) -> None:
@@ -229,7 +233,7 @@ class Server:
             # Logins that end leave the channels.
             if "disconnect" in entry:
                 members = self.connections.members(entry["disconnect"])
-                self.transport.disconnect(members, entry["reason"])
+                self.transport.tell(members, "dismiss", entry["reason"])
 
         with self.app.app_context():
             # All entries are sent to the logins of now.
@@ -266,7 +270,7 @@ class Server:
     def _hang_up(self, connections: Sequence[Connection]) -> None:
         """Let clients load anew that may have missed an event."""
         if connections:
-            self.transport.hang_up(connections, LOAD_ANEW)
+            self.transport.tell(connections, "end", LOAD_ANEW)
 
 
 def _parts(texts: Sequence[bytes]) -> list[list[bytes]]:

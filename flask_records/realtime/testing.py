@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import typing as t
 
 from flask import request
@@ -29,10 +28,6 @@ class MemoryTransport:
     waiting = 0
     """No events wait."""
 
-    def __init__(self) -> None:
-        self.clients: dict[str, SocketClient] = {}
-        """The clients that are connected, by id."""
-
     def wait_for_answers(self, timeout: float) -> None:
         """Return at once: a call is answered after its events."""
 
@@ -40,30 +35,15 @@ class MemoryTransport:
         self, path: str, name: str, record: t.Any, connections: Sequence[Connection]
     ) -> None:
         """Send an event to connections."""
-        name, text = f"{path} {name}".lstrip(), dumps(record)
+        self.tell(connections, "receive", f"{path} {name}", dumps(record))
 
-        for client in self._clients_of(connections):
-            client.received.append((name, json.loads(text)))
-
-    def log_out(self, connection: Connection, reason: str) -> None:
-        """Tell a client that its login is over."""
-        self.send_event("", LOGGED_OUT, {"message": reason}, [connection])
-
-    def hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
-        """Close connections."""
-        for client in self._clients_of(connections):
-            client.disconnect()
-
-    def disconnect(self, connections: Sequence[Connection], reason: str) -> None:
-        """Disconnect connections, which get the event ``disconnected`` first."""
-        self.send_event("", DISCONNECTED, {"message": reason}, connections)
-
-        for client in self._clients_of(connections):
-            client.disconnect()
-
-    def _clients_of(self, connections: Sequence[Connection]) -> list[SocketClient]:
-        ids = [each.id for each in connections if each.id in self.clients]
-        return [self.clients[id] for id in ids]
+    def tell(
+        self, connections: Sequence[Connection], method: str, *arguments: t.Any
+    ) -> None:
+        """Call a method of each connection's client."""
+        for connection in connections:
+            if connection.client is not None:
+                getattr(connection.client, method)(*arguments)
 
 
 class SocketClient:
@@ -85,25 +65,17 @@ class SocketClient:
                 "An ASGI server serves the application. Make another one."
             )
 
-        self.id = secrets.token_urlsafe(15)
-        """The id of its connection."""
         self._server = server
-        self._clients = server.transport.clients
         self._headers = headers
-        self.received: list[tuple[str, t.Any]] = []
-        """The events since the last call of :meth:`events`."""
-        self._clients[self.id] = self
-
-        try:
-            self._run(lambda: server.connect(self.id, request.headers, lambda: None))
-        except BaseException:
-            del self._clients[self.id]
-            raise
+        self._events: list[tuple[str, t.Any]] = []
+        self._run(self._connect)
+        self.id = self._connection.id
+        """The id of its connection."""
 
     @property
     def is_connected(self) -> bool:
         """``True`` until the client or the server ends the connection."""
-        return self.id in self._clients
+        return self._connection in self._server.connections
 
     def call(self, method: str, path: str, *arguments: t.Any) -> t.Any:
         """Return the result of a call: JSON values.
@@ -116,14 +88,12 @@ class SocketClient:
             names.
         :raises RuntimeError: The connection has ended.
         """
-        connection = self._server.connections.get(self.id)
-
-        if connection is None:
+        if not self.is_connected:
             raise RuntimeError("The connection has ended. Make another client.")
 
         message = tuple(json.loads(dumps([path, *arguments])))
-        records = self._server.records
-        answer = self._run(lambda: answer_json(records, connection, method, message))
+        arguments = self._server.records, self._connection, method, message
+        answer = self._run(lambda: answer_json(*arguments))
         error, *results = json.loads(answer)
 
         if error is not None:
@@ -136,13 +106,39 @@ class SocketClient:
         ``messages created``, and their records.
         """
         self._server.catch_up()
-        events, self.received = self.received, []
+        events, self._events = self._events, []
         return events
 
     def disconnect(self) -> None:
         """End the connection. Nothing happens if it has ended."""
-        if self._clients.pop(self.id, None) is not None:
-            self._run(lambda: self._server.disconnect(self.id))
+        self._run(lambda: self._server.disconnect(self._connection))
+
+    # The server of the connections calls these methods.
+
+    def receive(self, name: str, text: bytes) -> None:
+        """Take an event.
+
+        :param text: The record as JSON.
+        """
+        self._events.append((name, json.loads(text)))
+
+    def log_out(self, reason: str) -> None:
+        """Learn that the login is over."""
+        self._events.append((LOGGED_OUT, {"message": reason}))
+
+    def dismiss(self, reason: str) -> None:
+        """Take the reason for which the application disconnects the client."""
+        self._events.append((DISCONNECTED, {"message": reason}))
+        self.disconnect()
+
+    def end(self, reason: Reason) -> None:
+        """Let the server hang up."""
+        self.disconnect()
+
+    def _connect(self) -> None:
+        self._connection = self._server.new_connection(request.headers)
+        self._connection.client = self
+        self._server.connect(self._connection, lambda: None)
 
     def _run(self, function: Callable[[], t.Any]) -> t.Any:
         app = self._server.app

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flask_records import BadRequest
 from flask_records.realtime.asgi import protocol as protocols
 from flask_records.realtime.asgi.protocol import (
     ClientMessage,
-    InvalidPacket,
     Legacy,
     Modern,
     Packet,
@@ -41,7 +41,7 @@ def test_bodies_are_read_as_they_are_written(protocol, texts):
 def test_packets_of_a_body_are_so_many_at_most(protocol, text, limit):
     assert decode(protocol.join([Packet(text)] * limit), protocol, LIMIT)
 
-    with pytest.raises(InvalidPacket, match="too many packets"):
+    with pytest.raises(BadRequest, match="too many packets"):
         decode(protocol.join([Packet(text)] * (limit + 1)), protocol, LIMIT)
 
 
@@ -51,7 +51,7 @@ def test_packet_of_a_body_has_the_limit_of_messages(protocol):
 
     assert decode(protocol.join([Packet("4" + "€" * 333)]), protocol, 1000)
 
-    with pytest.raises(InvalidPacket, match="must not exceed 1000 bytes"):
+    with pytest.raises(BadRequest, match="must not exceed 1000 bytes"):
         decode(body, protocol, 1000)
 
 
@@ -79,7 +79,7 @@ def test_lengths_count_characters_as_javascript_does(body, packets):
     ],
 )  # fmt: skip
 def test_lengths_that_do_not_match_are_refused(body):
-    with pytest.raises(InvalidPacket):
+    with pytest.raises(BadRequest):
         decode(body.encode(), Legacy, LIMIT)
 
 
@@ -112,5 +112,5 @@ def test_messages_are_read(text, message):
     ],
 )  # fmt: skip
 def test_messages_that_clients_may_not_send_are_refused(text):
-    with pytest.raises(InvalidPacket):
+    with pytest.raises(BadRequest):
         ClientMessage.parse(text)

@@ -16,7 +16,6 @@ from ..settings import stream_path_of
 from .protocol import (
     CLOSE,
     decode,
-    InvalidPacket,
     NOOP,
     PROBE,
     PROBE_ANSWER,
@@ -277,11 +276,8 @@ class Application:
         # Further ones would wait for longer than their clients.
         max_calls = settings.calls_per_second * BURST * 2
 
-        try:
-            for packet in decode(bytes(body), protocol, limit, max_calls):
-                session.receive(*packet)
-        except InvalidPacket as error:
-            raise BadRequest(str(error)) from error
+        for packet in decode(bytes(body), protocol, limit, max_calls):
+            session.receive(*packet)
 
         await session.wait_for_room(is_large=len(body) > LARGE)
 

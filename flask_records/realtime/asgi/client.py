@@ -10,10 +10,12 @@ from abc import ABC, abstractmethod
 from collections import deque
 from functools import partial
 
-from flask import request
+from werkzeug.datastructures import EnvironHeaders
 
 from ...http.error_handler import body_of
 from ..connections import Reason
+from ..logins import LOGGED_OUT
+from .protocol import ClientEvent
 
 if t.TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -22,7 +24,8 @@ if t.TYPE_CHECKING:
 
     from ...errors import RecordsError
     from ...typing import Record
-    from .protocol import ClientEvent, Packet
+    from ..connections import Connection
+    from .protocol import Packet
     from .senders import Sender
     from .worker import Worker
 
@@ -62,8 +65,8 @@ class Client(ABC):
     ) -> None:
         self.id = secrets.token_urlsafe(15)
         """The id of the client."""
-        self.connection_id: str | None = None
-        """The id of the connection, once the client asks for one."""
+        self.connection: Connection | None = None
+        """The connection, once the client asks for one."""
         self.is_open = True
         """``True`` until the client leaves, or the server ends the connection."""
         self.is_slow = False
@@ -97,18 +100,17 @@ class Client(ABC):
         """
 
     @abstractmethod
-    def disconnect(self, event: ClientEvent) -> None:
-        """Disconnect the client for the application.
+    def dismiss(self, reason: str) -> None:
+        """Disconnect the client for the application."""
 
-        :param event: Has the reason.
-        """
+    def log_out(self, reason: str) -> None:
+        """Inform the client that its login is over."""
+        self.send_event(self._own_event(LOGGED_OUT, reason))
 
-    def log_out(self, event: ClientEvent) -> None:
-        """Inform the client that its login is over.
-
-        :param event: Has the reason.
-        """
-        self.send_event(event)
+    def _own_event(self, name: str, reason: str) -> ClientEvent:
+        """Return an event of the connection."""
+        path = self._server.settings.stream_name
+        return ClientEvent("", name, {"message": reason}, path)
 
     def end(self, reason: Reason | None = None) -> None:
         """Hang up, so that the client connects again. Nothing happens if it is done.
@@ -145,8 +147,7 @@ class Client(ABC):
 
         :param now: The time.
         """
-        connection = self._server.connections.get(self.connection_id)
-        is_logged_in = connection is not None and connection.is_logged_in
+        is_logged_in = self.connection is not None and self.connection.is_logged_in
 
         if is_logged_in or now < self._began + LOGIN_TIMEOUT:
             return False
@@ -170,33 +171,35 @@ class Client(ABC):
 
     def _begin_connection(self) -> None:
         """Connect the client, or refuse it, in a thread."""
-        id = self.connection_id = secrets.token_urlsafe(15)
-        self._add(partial(self._connect, id))
+        headers = EnvironHeaders(self._environ)
+        self.connection = self._server.new_connection(headers)
+        self._add(partial(self._connect, self.connection))
 
-    async def _connect(self, id: str) -> None:
-        await self._run(partial(self._admit, id))
+    async def _connect(self, connection: Connection) -> None:
+        await self._run(partial(self._admit, connection))
         self._check_user()
 
-    def _admit(self, id: str) -> None:
+    def _admit(self, connection: Connection) -> None:
         """Connect the client, or refuse it."""
         post = self._worker.post
 
         try:
-            accept = partial(post, self._accept, id)
-            self._server.connect(id, request.headers, accept)
+            self._server.connect(connection, partial(post, self._accept, connection))
         except Exception as error:
             failure = "A client can't connect."
             visible = self._server.records.errors.report(error, failure)
-            post(self._refuse, id, visible, body_of(visible))
+            post(self._refuse, connection, visible, body_of(visible))
 
-    def _accept(self, id: str) -> None:
+    def _accept(self, connection: Connection) -> None:
         """Let the client have events."""
         # The client may have disconnected, and asked for another connection.
-        if id == self.connection_id:
-            self._worker.joined[id] = self
+        if connection is self.connection:
+            connection.client = self
 
     @abstractmethod
-    def _refuse(self, id: str, error: RecordsError, body: Record) -> None:
+    def _refuse(
+        self, connection: Connection, error: RecordsError, body: Record
+    ) -> None:
         """Inform the client that it is not connected.
 
         :param body: The body of the error.
@@ -205,19 +208,19 @@ class Client(ABC):
     def _check_user(self) -> None:
         """End the connection if its user has too many."""
         connections, settings = self._server.connections, self._server.settings
-        connection = connections.get(self.connection_id)
-        channel = None if connection is None else connection.user_channel
+        channel = self.connection and self.connection.user_channel
 
         if channel and len(connections.members(channel)) > settings.max_of_user:
             self.end(NO_PLACE_OF_USER)
 
     def _end_connection(self) -> None:
         """Disconnect the client if it is connected. It gets no more events."""
-        id, self.connection_id = self.connection_id, None
+        connection, self.connection = self.connection, None
 
-        if id is not None:
-            self._worker.joined.pop(id, None)
-            self._add(partial(self._run, partial(self._server.disconnect, id)))
+        if connection is not None:
+            connection.client = None
+            disconnect = partial(self._server.disconnect, connection)
+            self._add(partial(self._run, disconnect))
 
     def _close(self) -> None:
         """Forget the client, whose place is free after its last job."""

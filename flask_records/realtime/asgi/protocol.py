@@ -8,6 +8,7 @@ import struct
 import typing as t
 from functools import cached_property
 
+from ...errors import BadRequest
 from ...http.formatter import dumps
 from ..calls import RESERVED
 
@@ -50,10 +51,6 @@ CONNECT, DISCONNECT, EVENT, ACK, CONNECT_ERROR, BINARY_EVENT = "012345"
 
 CALL: t.Final = f"{MESSAGE}{EVENT}"
 """The beginning of packets that call."""
-
-
-class InvalidPacket(Exception):
-    """A packet that ends the connection."""
 
 
 class Packet:
@@ -151,10 +148,10 @@ def answered(number: int, arguments: bytes) -> Packet:
 def split_packet(text: str) -> tuple[str, str]:
     """Return the type and the data of a packet.
 
-    :raises InvalidPacket: The text is not a packet.
+    :raises BadRequest: The text is not a packet.
     """
     if not text or not CLOSE.text <= text[0] <= NOOP.text:
-        raise InvalidPacket("A packet must begin with its type.")
+        raise BadRequest("A packet must begin with its type.")
 
     return text[0], text[1:]
 
@@ -178,15 +175,15 @@ class ClientMessage(t.NamedTuple):
     def parse(cls, text: str) -> ClientMessage:
         """Return the message of a text.
 
-        :raises InvalidPacket: The text is not a message that clients may send.
+        :raises BadRequest: The text is not a message that clients may send.
         """
         if not text:
-            raise InvalidPacket("A packet must not be empty.")
+            raise BadRequest("A packet must not be empty.")
 
         match = FORM.fullmatch(text)
 
         if match is None:
-            raise InvalidPacket("A client must not send messages of this type.")
+            raise BadRequest("A client must not send messages of this type.")
 
         plain, binary, namespace, number, json_text = match.groups()
         type = plain or binary
@@ -194,10 +191,10 @@ class ClientMessage(t.NamedTuple):
         try:
             data = loads(json_text) if json_text else None
         except (ValueError, RecursionError) as error:
-            raise InvalidPacket("The data must be JSON.") from error
+            raise BadRequest("The data must be JSON.") from error
 
         if type in (EVENT, BINARY_EVENT) and not _is_event(data):
-            raise InvalidPacket("An event must have a name that is not reserved.")
+            raise BadRequest("An event must have a name that is not reserved.")
 
         return cls(type, namespace or NAMESPACE, int(number) if number else None, data)
 
@@ -293,22 +290,22 @@ def decode(
 
     :param max_size: The maximum number of bytes of a packet.
     :param max_calls: The maximum number of calls.
-    :raises InvalidPacket: The body can't be read, or too much is in it.
+    :raises BadRequest: The body can't be read, or too much is in it.
     """
     try:
         texts = list(protocol.split(body.decode()))
     except UnicodeDecodeError as error:
-        raise InvalidPacket("The packets must be text in UTF-8.") from error
+        raise BadRequest("The packets must be text in UTF-8.") from error
     except ValueError as error:
-        raise InvalidPacket("The body must consist of lengths and packets.") from error
+        raise BadRequest("The body must consist of lengths and packets.") from error
 
     calls = sum(text.startswith(CALL) for text in texts)
 
     if len(texts) - calls > MAX_PACKETS or calls > max_calls:
-        raise InvalidPacket("The body has too many packets.")
+        raise BadRequest("The body has too many packets.")
 
     if any(size(text) > max_size for text in texts):
-        raise InvalidPacket(f"Messages must not exceed {max_size} bytes.")
+        raise BadRequest(f"Messages must not exceed {max_size} bytes.")
 
     return [split_packet(text) for text in texts if text[:1] != ATTACHMENT]
 

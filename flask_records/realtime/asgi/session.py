@@ -8,12 +8,13 @@ import time
 import typing as t
 from functools import partial
 
-from ...errors import Unavailable
+from ...errors import BadRequest, Unavailable
 from ..calls import answer_json
 from ..connections import Reason
+from ..server import DISCONNECTED
 from . import protocol as packets
 from .client import Client, FAREWELL
-from .protocol import ClientMessage, InvalidPacket, NAMESPACE, Packet, size
+from .protocol import ClientMessage, NAMESPACE, Packet, size
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,13 +105,13 @@ class Session(Client):
     def receive(self, type: str, data: str) -> None:
         """Handle a packet of the client.
 
-        :raises InvalidPacket: The packet ends the session.
+        :raises BadRequest: The packet ends the session.
         """
         if not self.is_open:
             return
 
         if type not in self.protocol.accepted:
-            raise InvalidPacket("A client must not send packets of this type.")
+            raise BadRequest("A client must not send packets of this type.")
 
         if self._is_awaited:
             self._expect_life()
@@ -132,14 +133,14 @@ class Session(Client):
 
         if text is None:
             # A call may have attachments, which nothing reads.
-            if self.connection_id is None and not self._is_dropped:
+            if self.connection is None and not self._is_dropped:
                 self.end(NOT_TEXT)
         elif size(text) > limit:
             self.end(Reason(1009, f"Messages must not exceed {limit} bytes."))
         else:
             try:
                 self.receive(*packets.split_packet(text))
-            except InvalidPacket as error:
+            except BadRequest as error:
                 self.end(Reason(1008, str(error)))
             else:
                 await self.wait_for_room(is_large=len(text) > LARGE)
@@ -156,7 +157,7 @@ class Session(Client):
         if now < self.deadline:
             return
 
-        if self.connection_id is None:
+        if self.connection is None:
             self.end(NOT_JOINED)
         elif self._is_awaited and not self.is_busy:
             self.end()
@@ -176,12 +177,9 @@ class Session(Client):
         self._leave_place = leave_place
         self._change_sender(sender, queue.take())
 
-    def disconnect(self, event: ClientEvent) -> None:
-        """Disconnect the client from Socket.IO, and let it hang up.
-
-        :param event: The event with the reason.
-        """
-        self._offer(event.packet)
+    def dismiss(self, reason: str) -> None:
+        """Disconnect the client from Socket.IO, and let it hang up."""
+        self.send_event(self._own_event(DISCONNECTED, reason))
         self._offer(packets.LEFT)
 
         if self.is_open:
@@ -218,7 +216,7 @@ class Session(Client):
             await self._room.wait()
 
     def _receive_message(self, message: ClientMessage) -> None:
-        is_joined = self.connection_id is not None
+        connection = self.connection
 
         if self._is_dropped:
             return
@@ -226,18 +224,18 @@ class Session(Client):
         if message.namespace != NAMESPACE:
             if message.type == packets.CONNECT:
                 self._offer(self.protocol.refused(message.namespace[:MAX_NAMESPACE]))
-        elif message.type == packets.CONNECT and is_joined:
+        elif message.type == packets.CONNECT and connection is not None:
             self.end(JOINED_TWICE)
         elif message.type == packets.CONNECT:
             self._join()
-        elif message.type == packets.DISCONNECT and is_joined:
+        elif message.type == packets.DISCONNECT and connection is not None:
             self._part()
         elif (
             message.type in (packets.EVENT, packets.BINARY_EVENT)
-            and is_joined
+            and connection is not None
             and message.data[0] in self._server.methods
         ):
-            self._add(partial(self._answer, t.cast(str, self.connection_id), message))
+            self._add(partial(self._answer, connection, message))
 
     def _join(self) -> None:
         self._expect_life()
@@ -256,29 +254,29 @@ class Session(Client):
 
     # The answers.
 
-    def _accept(self, id: str) -> None:
-        super()._accept(id)
+    def _accept(self, connection: Connection) -> None:
+        super()._accept(connection)
 
-        if id == self.connection_id:
-            self._offer(self.protocol.joined(id))
+        if connection is self.connection:
+            self._offer(self.protocol.joined(connection.id))
 
-    def _refuse(self, id: str, error: RecordsError, body: Record) -> None:
+    def _refuse(
+        self, connection: Connection, error: RecordsError, body: Record
+    ) -> None:
         if isinstance(error, Unavailable):
             self.end(UNCHECKED)
-        elif id == self.connection_id:
+        elif connection is self.connection:
             self._offer(self.protocol.refused(NAMESPACE, body))
 
             if self.is_open:
                 self._part()
 
-    async def _answer(self, id: str, message: ClientMessage) -> None:
+    async def _answer(self, connection: Connection, message: ClientMessage) -> None:
         """Make a call, once the client has read most of its answers."""
         while self.is_open and self.sender.unsent > self._worker.max_unsent:
             await asyncio.sleep(UNREAD_PAUSE)
 
-        connection = self._server.connections.get(id)
-
-        if connection is None:
+        if connection not in self._server.connections:
             return
 
         if pause := connection.count_call():
@@ -297,7 +295,7 @@ class Session(Client):
         self, connection: Connection, message: ClientMessage
     ) -> Packet | None:
         """Return the answer to a call, if there is one."""
-        if self._is_dropped or not self._server.connections.get(connection.id):
+        if self._is_dropped or connection not in self._server.connections:
             return None
 
         name, *arguments = message.data

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from ...errors import TooManyRequests, Unavailable
 from ...http.qs import parse
+from ..server import DISCONNECTED
 from .client import Client, FAREWELL, NO_PLACE_OF_USER
 from .protocol import ClientEvent, Packet
 from .requests import NO_SNIFFING, refuse, retried_after
@@ -22,7 +23,7 @@ if t.TYPE_CHECKING:
 
     from ...errors import RecordsError
     from ...typing import Record
-    from ..connections import Reason
+    from ..connections import Connection, Reason
     from .requests import Receive, Scope, Send
     from .worker import Worker
 
@@ -110,17 +111,14 @@ class Stream(Client):
             self._deadline = now + HEARTBEAT
             self._offer(COMMENT)
 
-    def log_out(self, event: ClientEvent) -> None:
+    def log_out(self, reason: str) -> None:
         """Inform the client that its login is over, and hang up."""
-        super().log_out(event)
+        super().log_out(reason)
         asyncio.get_running_loop().call_later(FAREWELL, self.end)
 
-    def disconnect(self, event: ClientEvent) -> None:
-        """End the stream for the application, so that the client stays away.
-
-        :param event: Has the reason.
-        """
-        self.send_event(event)
+    def dismiss(self, reason: str) -> None:
+        """End the stream for the application, so that the client stays away."""
+        self.send_event(self._own_event(DISCONNECTED, reason))
 
         if self.is_open and self.sender is not self._queue:
             self._close()
@@ -139,14 +137,16 @@ class Stream(Client):
         # Nothing but a break lets clients come back.
         super().end()
 
-    def _refuse(self, id: str, error: RecordsError, body: Record) -> None:
+    def _refuse(
+        self, connection: Connection, error: RecordsError, body: Record
+    ) -> None:
         self._refusal = error, body
 
-    async def _connect(self, id: str) -> None:
-        await super()._connect(id)
+    async def _connect(self, connection: Connection) -> None:
+        await super()._connect(connection)
 
         with suppress(OSError):
-            if self.is_open and id in self._worker.joined:
+            if self.is_open and connection.client is self:
                 await self._open()
             else:
                 await refuse(self._scope, self._send, *self._refusal)

@@ -15,8 +15,6 @@ from functools import partial
 from operator import methodcaller
 
 from ..connections import Reason
-from ..logins import LOGGED_OUT
-from ..server import DISCONNECTED
 from .admission import Admission
 from .protocol import ClientEvent
 
@@ -87,8 +85,6 @@ class Worker:
         """The clients by id, the oldest first."""
         self.admission = Admission(server.app, server.settings)
         """Counts the connections."""
-        self.joined: dict[str, Client] = {}
-        """The clients that get events, by the id of their connection."""
         self._loop: asyncio.AbstractEventLoop
         # The event loop itself does not keep them.
         self._tasks: set[asyncio.Task[None]] = set()
@@ -120,30 +116,17 @@ class Worker:
         if self.running:
             self._answered.wait(timeout)
 
-    def hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
-        """Close connections. Their clients connect again."""
-        self.post(self._tell, connections, methodcaller("end", reason))
-
-    def log_out(self, connection: Connection, reason: str) -> None:
-        """Tell a client that its login is over."""
-        event = self._own(LOGGED_OUT, reason)
-        self.post(self._tell, [connection], methodcaller("log_out", event))
-
-    def disconnect(self, connections: Sequence[Connection], reason: str) -> None:
-        """Disconnect connections. Their clients get the reason."""
-        event = self._own(DISCONNECTED, reason)
-        self.post(self._tell, connections, methodcaller("disconnect", event))
+    def tell(
+        self, connections: Sequence[Connection], method: str, *arguments: t.Any
+    ) -> None:
+        """Call a method of each connection's client."""
+        self.post(self._tell, connections, methodcaller(method, *arguments))
 
     def post(self, function: Callable[..., None], *args: t.Any) -> None:
         """Run a function in the event loop, after all that were posted before."""
         # All connections end with the loop.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(function, *args)
-
-    def _own(self, name: str, reason: str) -> ClientEvent:
-        """Return an event of a connection."""
-        path = self.server.settings.stream_name
-        return ClientEvent("", name, {"message": reason}, path)
 
     # The event loop calls these methods.
 
@@ -250,11 +233,11 @@ class Worker:
             await asyncio.sleep(0.01)
 
     def _tell(
-        self, connections: Sequence[Connection], tell: Callable[[Client], None]
+        self, connections: Sequence[Connection], tell: Callable[[t.Any], None]
     ) -> None:
         for connection in connections:
-            if client := self.joined.get(connection.id):
-                tell(client)
+            if connection.client is not None:
+                tell(connection.client)
 
     def _send_event(
         self, event: ClientEvent, connections: Sequence[Connection]
@@ -274,7 +257,7 @@ class Worker:
             part = connections[self._position : self._position + MAX_BATCH - number]
 
             for connection in part:
-                client = self.joined.get(connection.id)
+                client = t.cast("Client | None", connection.client)
 
                 if client is not None:
                     client.send_event(event)
