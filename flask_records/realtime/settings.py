@@ -48,15 +48,13 @@ class Settings:
     max_connections: int = 1000
     """The maximum number of connections of a worker."""
 
-    max_connections_per_address: int | None = None
+    max_connections_per_address: int = 100
     """The maximum number of connections from one address. A tenth of all by default,
     and at least 20.
     """
 
-    max_connections_per_user: int | None = None
-    """The maximum number of connections of one user. As many as from one address by
-    default.
-    """
+    max_connections_per_user: int = 100
+    """The maximum number of connections of one user, with the same default."""
 
     transports: list[str] | None = None
     """The transports that clients may use: ``polling``, ``websocket``. Both by default,
@@ -91,17 +89,12 @@ class Settings:
         options["origins"] = parse_origins(
             options.get("origins"), f"{SETTING}['origins']"
         )
+        share = max(20, options.get("max_connections", cls.max_connections) // 10)
+
+        for name in ("max_connections_per_address", "max_connections_per_user"):
+            options[name] = options.get(name) or share
+
         return cls(**options)
-
-    @property
-    def max_of_address(self) -> int:
-        """The maximum number of connections from one address."""
-        return self.max_connections_per_address or max(20, self.max_connections // 10)
-
-    @property
-    def max_of_user(self) -> int:
-        """The maximum number of connections of one user."""
-        return self.max_connections_per_user or max(20, self.max_connections // 10)
 
     @property
     def stream_name(self) -> str:
@@ -120,10 +113,10 @@ def stream_path_of(app: Flask, settings: Settings) -> str | None:
 
     :raises RuntimeError: The URLs of services have placeholders before their paths.
     """
-    prefix = routes_of(app).mount.url_prefix
-
     if settings.stream is None:
         return None
+
+    prefix = routes_of(app).mount.url_prefix
 
     if placeholders_of(prefix):
         raise RuntimeError(

@@ -143,7 +143,7 @@ class Admission:
 
         address = network_of(environ.get("REMOTE_ADDR") or "unknown")
 
-        if self._by_address[address] >= self._settings.max_of_address:
+        if self._by_address[address] >= self._settings.max_connections_per_address:
             words = self._logged_once(TOO_MANY_OF_ADDRESS)
             raise retried_after(RETRY_AFTER, Unavailable(words))
 
