@@ -94,10 +94,7 @@ class Client(ABC):
 
     @abstractmethod
     def check(self, now: float) -> None:
-        """Do what is due.
-
-        :param now: The time.
-        """
+        """Do what is due now."""
 
     @abstractmethod
     def dismiss(self, reason: str) -> None:
@@ -128,10 +125,7 @@ class Client(ABC):
             self.sender.close({"type": "websocket.close", **reason._asdict()})
 
     def end_after_calls(self, reason: Reason) -> None:
-        """Hang up once the calls that have come are answered.
-
-        :param reason: The reason that the client gets.
-        """
+        """Hang up once the calls that have come are answered."""
 
         async def end() -> None:
             self.end(reason)
@@ -144,8 +138,6 @@ class Client(ABC):
     def make_room(self, now: float) -> bool:
         """End the connection if the client has had the time to log in, and has not, and
         return whether it has ended.
-
-        :param now: The time.
         """
         is_logged_in = self.connection is not None and self.connection.is_logged_in
 
@@ -207,10 +199,10 @@ class Client(ABC):
 
     def _check_user(self) -> None:
         """End the connection if its user has too many."""
-        connections, settings = self._server.connections, self._server.settings
+        limit = self._server.settings.max_connections_per_user
         channel = self.connection and self.connection.user_channel
 
-        if channel and len(connections.members(channel)) > settings.max_of_user:
+        if channel and len(self._server.connections.members(channel)) > limit:
             self.end(NO_PLACE_OF_USER)
 
     def _end_connection(self) -> None:

@@ -253,29 +253,20 @@ class Legacy(Modern):
 
     @staticmethod
     def split(body: str) -> Iterable[str]:
-        """Return the texts of the packets in a body, each of which follows its length.
-
-        :raises ValueError: The lengths do not match the packets.
-        """
+        # Each packet follows its length.
         return list(_pieces(body.encode("utf-16-le"))) or [""]
 
     @staticmethod
     def join(packets: Iterable[Packet]) -> bytes:
-        """Return the body with packets."""
         texts = (packet.text for packet in packets)
         return "".join(f"{_length(text)}:{text}" for text in texts).encode()
 
     @staticmethod
     def joined(id: str) -> Packet:
-        """Return the packet for a client that is connected."""
         return Packet(f"{MESSAGE}{CONNECT}")
 
     @staticmethod
     def refused(namespace: str, body: Mapping[str, t.Any] | None = None) -> Packet:
-        """Return the packet that refuses a client a namespace.
-
-        :param body: The body of the error.
-        """
         return _refused(namespace, body or NO_NAMESPACE["message"])
 
 

@@ -86,10 +86,7 @@ class Session(Client):
         return not is_read and self.sender.unsent <= self._worker.max_unsent
 
     def begin(self, upgrades: list[str]) -> None:
-        """Send the first packet.
-
-        :param upgrades: The transports that the client may change to.
-        """
+        """Send the first packet, with the transports that the client may change to."""
         welcome = {
             "sid": self.id,
             "upgrades": upgrades,
@@ -150,10 +147,7 @@ class Session(Client):
         self._offer(event.packet)
 
     def check(self, now: float) -> None:
-        """Do what is due.
-
-        :param now: The time.
-        """
+        """Expect the client to connect, or to answer pings."""
         if now < self.deadline:
             return
 
@@ -190,8 +184,6 @@ class Session(Client):
     def end(self, reason: Reason | None = None) -> None:
         """End the session, and drop the calls that wait. Nothing happens if it has
         ended.
-
-        :param reason: The reason that the client gets, if any.
         """
         self._is_dropped = self._is_dropped or self.is_open
         super().end(reason)

@@ -103,10 +103,7 @@ class Stream(Client):
         self._offer(event.part)
 
     def check(self, now: float) -> None:
-        """Send a comment if it is due.
-
-        :param now: The time.
-        """
+        """Send a comment if it is due."""
         if now >= self._deadline:
             self._deadline = now + HEARTBEAT
             self._offer(COMMENT)

@@ -8,7 +8,6 @@ import signal
 import threading
 import time
 import typing as t
-from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -89,11 +88,10 @@ class Worker:
         # The event loop itself does not keep them.
         self._tasks: set[asyncio.Task[None]] = set()
         self._calls = ThreadPoolExecutor(threads, "records-call")
-        self._events: deque[tuple[ClientEvent, Sequence[Connection]]] = deque()
+        self._posted: asyncio.Queue[
+            tuple[Sequence[Connection], Callable[[t.Any], None]]
+        ] = asyncio.Queue()
         self._room = threading.Semaphore(MAX_WAITING_EVENTS)
-        self._position = 0
-        self._behind: set[Client] = set()
-        self._pause_end = 0.0
         self.waiting = 0
         """The number of times that an event waits to be sent to a connection."""
 
@@ -102,15 +100,11 @@ class Worker:
     def send_event(
         self, path: str, name: str, record: t.Any, connections: Sequence[Connection]
     ) -> None:
-        """Send an event to connections. This waits while too many others wait."""
-        self._room.acquire()
-        self.post(self._send_event, ClientEvent(path, name, record), connections)
+        """Send an event to connections."""
+        self.tell(connections, "send_event", ClientEvent(path, name, record))
 
     def wait_for_answers(self, timeout: float) -> None:
-        """Wait until the calls and requests in progress are answered.
-
-        :param timeout: The maximum number of seconds.
-        """
+        """Wait until the calls and requests in progress are answered, for a time."""
         self._answered.clear()
 
         if self.running:
@@ -119,8 +113,11 @@ class Worker:
     def tell(
         self, connections: Sequence[Connection], method: str, *arguments: t.Any
     ) -> None:
-        """Call a method of each connection's client."""
-        self.post(self._tell, connections, methodcaller(method, *arguments))
+        """Call a method of each connection's client, after the events before. This
+        waits while too many others wait.
+        """
+        self._room.acquire()
+        self.post(self._put, connections, methodcaller(method, *arguments))
 
     def post(self, function: Callable[..., None], *args: t.Any) -> None:
         """Run a function in the event loop, after all that were posted before."""
@@ -130,11 +127,18 @@ class Worker:
 
     # The event loop calls these methods.
 
+    def _put(
+        self, connections: Sequence[Connection], tell: Callable[[t.Any], None]
+    ) -> None:
+        self.waiting += len(connections)
+        self._posted.put_nowait((connections, tell))
+
     def begin(self) -> None:
         """Run what is posted in the event loop that is running."""
         self._loop = asyncio.get_running_loop()
         self.server.transport = self
         self.start(self._check())
+        self.start(self._send_all())
 
         # Servers end the lifespan of an application after all of its connections, or
         # close them without their answers.
@@ -158,7 +162,7 @@ class Worker:
         for client in list(self.clients.values()):
             client.end_after_calls(STOPPED)
 
-        self.start(self._go_on(go_on))
+        self.start(self._wait_for_end(go_on))
 
     def _close_before(self, number: int) -> None:
         """Close once a signal asks the server of this process to stop, before the
@@ -214,98 +218,64 @@ class Worker:
         for client in list(self.clients.values()):
             client.end(STOPPED)
 
-        await self._wait_for_end()
+        await self._wait_for_end(lambda: None)
         self.server.is_stopped = True
         self._calls.shutdown(wait=False, cancel_futures=True)
 
         for task in self._tasks:
             task.cancel()
 
-    async def _go_on(self, go_on: Callable[[], object]) -> None:
-        await self._wait_for_end()
-        go_on()
-
-    async def _wait_for_end(self) -> None:
-        """Wait until there are no connections, for a time."""
+    async def _wait_for_end(self, go_on: Callable[[], object]) -> None:
+        """Wait until there are no connections, for a time, and go on."""
         end = time.monotonic() + STOP_TIMEOUT
 
         while self.server.connections and time.monotonic() < end:
             await asyncio.sleep(0.01)
 
-    def _tell(
-        self, connections: Sequence[Connection], tell: Callable[[t.Any], None]
-    ) -> None:
-        for connection in connections:
-            if connection.client is not None:
-                tell(connection.client)
+        go_on()
 
-    def _send_event(
-        self, event: ClientEvent, connections: Sequence[Connection]
-    ) -> None:
-        self._events.append((event, connections))
-        self.waiting += len(connections)
-
-        if len(self._events) == 1 and not self._behind:
-            self._send_some()
-
-    def _send_some(self) -> None:
-        """Write the next events, in their order."""
+    async def _send_all(self) -> None:
+        """Let clients send what is posted for them, in its order."""
         number = 0
 
-        while self._events:
-            event, connections = self._events[0]
-            part = connections[self._position : self._position + MAX_BATCH - number]
+        while True:
+            connections, tell = await self._posted.get()
+            behind = set()
 
-            for connection in part:
+            for connection in connections:
+                self.waiting -= 1
+                number += 1
                 client = t.cast("Client | None", connection.client)
 
                 if client is not None:
-                    client.send_event(event)
+                    tell(client)
 
                     if client.unsent <= self.max_unsent // 2:
                         client.is_slow = False
                     elif not client.is_slow:
-                        self._behind.add(client)
+                        behind.add(client)
 
-            number += len(part)
-            self.waiting -= len(part)
-            self._position += len(part)
+                if number % MAX_BATCH == 0:
+                    if self.running:
+                        # Only a thread that sleeps leaves Python's lock to those that
+                        # wait. Calls would take as long as all events.
+                        time.sleep(PAUSE)
 
-            if self._position == len(connections):
-                self._events.popleft()
-                self._position = 0
-                self._room.release()
+                    await asyncio.sleep(0)
 
-            if self._behind:
-                self._pause_end = time.monotonic() + MAX_READ_PAUSE
-                self._loop.call_later(READ_PAUSE, self._wait_for_readers)
-                return
+            self._room.release()
+            await self._wait_for(behind)
 
-            if number >= MAX_BATCH:
-                if self.running:
-                    # Only a thread that sleeps leaves Python's lock to those that wait.
-                    # Calls would take as long as all events.
-                    time.sleep(PAUSE)
+    async def _wait_for(self, behind: set[Client]) -> None:
+        """Wait until clients with much unread have read half of it, for a time."""
+        end = time.monotonic() + MAX_READ_PAUSE
 
-                self._loop.call_soon(self._send_some)
-                return
+        while behind and time.monotonic() < end:
+            await asyncio.sleep(READ_PAUSE)
+            behind = {each for each in behind if each.unsent > self.max_unsent // 2}
 
-    def _wait_for_readers(self) -> None:
-        """Write further events once the clients with much unread have read half of it,
-        or have had the time for it.
-        """
-        half = self.max_unsent // 2
-        self._behind = {each for each in self._behind if each.unsent > half}
-
-        if self._behind and time.monotonic() < self._pause_end:
-            self._loop.call_later(READ_PAUSE, self._wait_for_readers)
-            return
-
-        for client in self._behind:
+        for client in behind:
             client.is_slow = True
-
-        self._behind = set()
-        self._send_some()
 
     async def _check(self) -> None:
         """Let each client do what is due, and end some to make room for others."""
