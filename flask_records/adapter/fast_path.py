@@ -144,7 +144,7 @@ class FastPath:
         plan = self._cache.plan(shape, build, inserted if is_many else inserted[0])
         # SQLAlchemy puts the rows in order.
         plan = plan._replace(on_cursor=None) if in_order else plan
-        rows = write.writing.alone(plan, write.bodies)
+        rows = write.writing.rows(plan, write.bodies)
 
         # A trigger may drop a row.
         if len(rows) < len(inserted):
@@ -197,7 +197,7 @@ class FastPath:
         values = id_parameters(identifier(self._fields, write.id)) | parameters
         shape = (key, query.selected)
         plan = self._cache.plan(shape, build_where, values, query)
-        return write.call.records(write.writing.alone(plan, write.bodies))
+        return write.call.records(write.writing.rows(plan, write.bodies))
 
     def _returned(self, selected: Sequence[Field]) -> list[t.Any]:
         return [

@@ -195,11 +195,11 @@ class ServedModel:
 
         :raises BadRequest: A part of the query is not understood.
         """
-        # A converter may read other records, and write some.
+        # A converter may decide by other records.
         if self.options.converters:
-            params._state.is_alone = False
+            self.database.begin(writes=True)
 
-        writing = self.database.writing(is_alone=params._state.is_alone)
+        writing = self.database.writing()
         call = self._resolved(params, self.on(writing.dialect))
         writing.scope = call.scope
 

@@ -381,9 +381,7 @@ class SQLAlchemyService(Capabilities):
             and deciding.isdisjoint(changed)
         )
 
-    def are_met(
-        self, records: Sequence[t.Any], condition: Record, *, is_alone: bool = False
-    ) -> bool:
+    def are_met(self, records: Sequence[t.Any], condition: Record) -> bool:
         """Return ``True`` if all of the records that a call has written meet a
         condition, of which none proves the right of another, or its own.
         """
@@ -393,7 +391,7 @@ class SQLAlchemyService(Capabilities):
         if None in ids or len(ids) < len(records):
             return False
 
-        writing = self.served.database.writing(is_alone=is_alone)
+        writing = self.served.database.writing()
         model = self.served.on(writing.dialect)
         paths = model.paths_beside(ids)
         test = Matching(syntax, paths, lambda *path: None).test(condition)
@@ -406,7 +404,7 @@ class SQLAlchemyService(Capabilities):
         query = query.within(resolve({name: {"$in": ids}}, syntax, paths))
         selection = Selection(model.fields.identifying)
         plan = model.plans.page(query, selection, None, locking=True)
-        return len(writing.alone(plan, [])) == len(set(ids))
+        return len(writing.rows(plan, [])) == len(set(ids))
 
     def find(self, params: Params) -> list[Record] | Page:
         """Return the records that match the query, or a page of them.

@@ -81,7 +81,9 @@ class Database:
             if engine is None:
                 joined.begin_writing(self._to_write)
             else:
-                joined.begin_alone(engine)
+                with translated():
+                    joined.begin_alone(engine)
+
                 joined.offer()
 
     @property
@@ -111,15 +113,13 @@ class Database:
         bind = self._to_write if joined.has_written else self._to_read
         return SessionReading(joined, bind)
 
-    def writing(self, *, is_alone: bool = False) -> Writing:
+    def writing(self) -> Writing:
         """Return an object that writes in the transaction in progress.
 
-        :param is_alone: ``True`` if nothing but the write happens in it.
         :raises MethodNotAllowed: The model is a view that SQLite does not write.
         """
         joined, sample = self._join()
-        is_begun = is_alone or joined.own is not None
-        engine = self._engine_to_write(joined, sample) if is_begun else None
+        engine = self._engine_to_write(joined, sample)
         writing = Writing(joined, self._to_write, engine)
 
         # With RETURNING, SQLite takes a write to a view, and may do nothing.
@@ -329,7 +329,7 @@ class Writing:
     method raises the errors of the database as errors that a client can see.
 
     :param bind: The arguments by which the session finds the engine.
-    :param engine: The engine of a call that needs no session, if it does not.
+    :param engine: The engine, as long as no session is needed.
     """
 
     scope: Scope | None = None
@@ -367,20 +367,6 @@ class Writing:
         """The session, or one with its listeners and without instances."""
         return self._joined.sample
 
-    def alone(self, plan: Plan, bodies: Sequence[Record]) -> Rows:
-        """Return the rows of a plan that is all that the call writes.
-
-        :param bodies: The values of the fields that it writes, none for a removal.
-        """
-        engine = self._engine
-
-        # A rule may have begun to read in the session.
-        if engine is None or self._joined.in_use is not None:
-            return self.rows(plan, bodies)
-
-        with self._translated(bodies):
-            return rows_of(self._joined.begin_alone(engine), plan)
-
     def rows(self, plan: Plan, bodies: Sequence[Record] | None = None) -> Rows:
         """Return the rows of a plan, after all that the session has to write before.
         Reads find records that the application hides from them, such as deleted ones.
@@ -388,11 +374,17 @@ class Writing:
         :param bodies: The values of the fields that the plan writes, none for a
             removal. It reads by default.
         """
-        errors = translated(self.scope)
+        errors = translated(self.scope) if bodies is None else self._translated(bodies)
 
-        with errors if bodies is None else self._translated(bodies):
-            self.session.flush()
-            return rows_of(self.connection, plan)
+        with errors:
+            # A rule may have begun to read in the session.
+            if self._engine is not None and self._joined.in_use is None:
+                connection = self._joined.begin_alone(self._engine)
+            else:
+                self.session.flush()
+                connection = self.connection
+
+            return rows_of(connection, plan)
 
     def values_of(self, expressions: Iterable[sa.ColumnElement[t.Any]]) -> t.Any:
         """Return the values of expressions of SQL."""

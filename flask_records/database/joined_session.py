@@ -17,7 +17,7 @@ from .database_errors import FAILED, translated
 from .transaction import on_begin, Transaction
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
     from flask import Flask
 
@@ -80,7 +80,10 @@ class JoinedSession:
         if not isinstance(source, orm.scoped_session):
             self._session = source if isinstance(source, orm.Session) else source()
 
-        self._own: sa.Connection | None = None
+        self.own: sa.Connection | None = None
+        """The connection of the call, as long as nobody has used the session."""
+        self._given: sa.Connection | None = None
+        self._scope: Hashable = None
         self._sample: orm.Session | None = None
         self._binds: dict[t.Any, sa.Engine | sa.Connection] = {}
         used = self.in_use
@@ -141,14 +144,9 @@ class JoinedSession:
         return session in (self._session, self.in_use)
 
     @property
-    def own(self) -> sa.Connection | None:
-        """The connection of the call, as long as nobody has used the session."""
-        return self._own if self._written is None else None
-
-    @property
     def is_used(self) -> bool:
         """``True`` if there is something to commit or to roll back."""
-        return self._own is not None or self.in_use is not None
+        return bool(self.own or self._given or self.in_use)
 
     @property
     def in_use(self) -> orm.Session | None:
@@ -167,7 +165,7 @@ class JoinedSession:
     def has_written(self) -> bool:
         """``True`` if the transaction of the session writes, or has written."""
         session = self.in_use
-        return self._own is not None or (
+        return self.own is not None or (
             session is not None
             and (self._written is session.get_transaction() or _writes_of(session) > 0)
         )
@@ -175,15 +173,24 @@ class JoinedSession:
     def begin_alone(self, engine: sa.Engine) -> sa.Connection:
         """Return a connection that is ready to write, as nobody uses the session or
         listens to it.
+
+        :raises sqlalchemy.exc.SQLAlchemyError: The database does not give one.
         """
-        if self._own is None:
+        self._check_written()
+
+        if self.own is None:
             Transaction.current().protect(self._source)
             self._sample = self.sample
 
-            with translated():
-                self._own = connect_to_write(engine)
+            if self._session is None:
+                scope = getattr(self._source.registry, "scopefunc", None)
+                # The context of a thread has no name.
+                self._scope = scope() if scope else None
+                self._session = None if scope else self._source()
 
-        return self._own
+            self.own = connect_to_write(engine)
+
+        return self.own
 
     def offer(self) -> None:
         """Let hooks use the session, and end its transaction, which fails the call."""
@@ -193,17 +200,24 @@ class JoinedSession:
 
     def _end(self, name: str, *args: t.Any, **options: t.Any) -> None:
         session = self.session
-        session.connection(bind_arguments={"bind": self._own})
+        session.connection(bind_arguments={"bind": self.own})
         getattr(session, name)(*args, **options)
 
     def give_connection(self, session: orm.Session) -> None:
         """Let a session that begins, if it is this one, go on with the connection of
         the call.
         """
-        if (own := self.own) is None or session is not self._session:
+        if (own := self.own) is None:
+            return
+
+        if self._session is None:
+            self._session = self._source.registry.registry.get(self._scope)
+
+        if session is not self._session:
             return
 
         self._withdraw()
+        self.own, self._given = None, own
         mode = session.join_transaction_mode
         session.join_transaction_mode = "control_fully"
 
@@ -290,7 +304,7 @@ class JoinedSession:
             if session := self.in_use:
                 session.rollback()
 
-            self._end_own()
+            self._roll_back_own()
         elif savepoint in _open_transactions(self.session):
             connections = _connections_of(savepoint)
 
@@ -339,9 +353,7 @@ class JoinedSession:
             with self.errors or translated():
                 ending.commit()
 
-        if self._own is not None:
-            self._withdraw()
-            self._own.close()
+        self._close()
 
     def rollback(self) -> None:
         """Roll back, if the transaction is ours to end."""
@@ -349,21 +361,26 @@ class JoinedSession:
             if session := self._session_to_end():
                 session.rollback()
         finally:
-            self._end_own()
+            self._roll_back_own()
 
-    def _end_own(self) -> None:
+    def _roll_back_own(self) -> None:
         """Roll back what the call has written without the session."""
-        own, self._own = self._own, None
+        try:
+            # After a commit that has failed, close() alone would leave SQLite's
+            # transaction as it is, open.
+            if self.own is not None:
+                self.own.rollback()
+        finally:
+            self._close()
 
-        if own is not None:
+    def _close(self) -> None:
+        """Give the connection of the call back."""
+        connection = self.own or self._given
+        self.own = self._given = None
+
+        if connection is not None:
             self._withdraw()
-
-            try:
-                # After a commit that has failed, close() alone would leave SQLite's
-                # transaction as it is, open.
-                own.rollback()
-            finally:
-                own.close()
+            connection.close()
 
     def _session_to_end(self) -> orm.Session | None:
         """Return the session if it has something to end with the transaction: it has

@@ -103,7 +103,8 @@ class Capabilities:
         """Prepare for a call, in its transaction, before its hooks run, but for those
         at the beginning that are slow.
 
-        :param writes: ``False`` for a call that only reads, or has no hooks.
+        :param writes: ``False`` for a call that only reads, or runs no code of the
+            application.
         """
 
     def check_multi(self, method: str, params: Params, number: int = 0) -> None:
@@ -129,9 +130,7 @@ class Capabilities:
         is_known = method == "patch" and names
         return not is_known or not frozenset(names).isdisjoint(written)
 
-    def are_met(
-        self, records: Sequence[t.Any], condition: Record, *, is_alone: bool = False
-    ) -> bool | None:
+    def are_met(self, records: Sequence[t.Any], condition: Record) -> bool | None:
         """Return ``True`` if all of the records that a call has written meet a
         condition, ``None`` if ``get`` has to decide.
         """

@@ -55,9 +55,6 @@ class CallState:
     get them whole.
     """
 
-    is_alone: bool = False
-    """``True`` if nothing but its own write happens in the transaction of the call."""
-
     rules: list[dict[str, t.Any]] | None = None
     """The queries of the application that records have to meet, for a model. Those for
     other objects are in the query of the params.

@@ -64,7 +64,7 @@ class Pipeline:
 
         :param is_final: ``True`` to commit what the application has in progress, too.
         :param encode: Returns the answer to a client. It is asked before the commit,
-            unless the call reads, or a statement of the adapter is all that it does.
+            unless the call reads.
         :raises RecordsError: The call has failed, and no error hook has handled that.
             An error of another class is raised as it is.
         """
@@ -137,9 +137,8 @@ class Pipeline:
         schemas = service.schemas.get(method)
         before = self._all.before.ordered(method) + service.before.ordered(method)
         after = service.after.ordered(method) + self._all.after.ordered(method)
-        is_own, has_hooks = service.capabilities.is_own(method), bool(before or after)
-        is_alone = is_own and not has_hooks and self._is_alone(method)
-        context.params._state.is_alone = is_alone
+        is_own = service.capabilities.is_own(method)
+        has_code = bool(before or after) or not is_own
 
         if schemas is not None:
             schemas.check_query(context)
@@ -153,7 +152,7 @@ class Pipeline:
             if before:
                 check_types(context)
 
-        conditions = self._run_before(context, before, is_own=is_own)
+        conditions = self._run_before(context, before, has_code=has_code)
 
         # A method of the application may write anything.
         if conditions and is_own and method != "create":
@@ -183,22 +182,12 @@ class Pipeline:
         """Cut the result of a call that writes, and encode its answer, unless that has
         to wait for the commit. Return whether it is done.
         """
-        is_read, state = context.method in READS, context.params._state
-
-        if is_read or state.is_alone or comes_in_pieces(context.sent):
+        if context.method in READS or comes_in_pieces(context.sent):
             return False
 
         self._cut(context)
-        state.answer = encode(context)
+        context.params._state.answer = encode(context)
         return True
-
-    def _is_alone(self, method: str) -> bool:
-        """Return ``True`` if a method of a model without hooks writes, and nothing else
-        happens in its transaction.
-        """
-        is_checked = method == "create" and method in self._service.rules.allow
-        is_write = method not in READS and not is_checked
-        return is_write and Transaction.current().is_outermost
 
     def _check(self, context: HookContext) -> None:
         if context.method not in self._service.methods:
@@ -234,22 +223,21 @@ class Pipeline:
         context: HookContext,
         hooks: Sequence[Callable[..., t.Any]],
         *,
-        is_own: bool,
+        has_code: bool,
     ) -> Sequence[Record]:
         """Begin, and run the before hooks. Return the queries that the records of a
         client have to meet once they are written.
         """
         method, rules = context.method, self._service.rules
-        writes = method not in READS and not context.params._state.is_alone
-        # A method of a model joins the session itself.
-        is_needed = writes or hooks or not is_own
+        # Nothing else decides before a write by what it has read.
+        writes = has_code and method not in READS
         # Slow hooks run first: nothing should hold a lock or a connection meanwhile.
         slow = list(takewhile(lambda hook: getattr(hook, "is_slow", False), hooks))
         is_limited = context.params.provider is not None and bool(
             rules.readable or rules.allow
         )
 
-        if is_needed and not slow:
+        if has_code and not slow:
             self._service.capabilities.begin(writes=writes)
 
         conditions = rules.limit(context) if is_limited else ()

@@ -242,13 +242,10 @@ class AccessRules:
         """
         service, method, result = self._service, context.method, context.result
         records = result if isinstance(result, list) else [result]
-        is_alone = context.params._state.is_alone
 
         for condition in conditions:
             try:
-                may_write = service.capabilities.are_met(
-                    records, condition, is_alone=is_alone
-                )
+                may_write = service.capabilities.are_met(records, condition)
             except BadRequest as error:
                 raise RuntimeError(
                     f"A rule for '{method}' of '{context.path}' is not right: {error}"

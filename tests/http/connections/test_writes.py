@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from threading import get_ident
 
 import pytest
 import sqlalchemy as sa
@@ -44,7 +45,7 @@ def engine(make_engine, url):
 
 @pytest.fixture
 def session(engine):
-    session = scoped_session(sessionmaker(engine))
+    session = scoped_session(sessionmaker(engine), scopefunc=get_ident)
     yield session
     session.remove()
 
