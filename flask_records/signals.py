@@ -152,6 +152,13 @@ class CallSignals:
         """
 
 
+def receivers_of(
+    sender: str, first: OrderedSignal, second: OrderedSignal
+) -> tuple[Callable[..., t.Any], ...]:
+    """Return the receivers of a name in order, the ones of the first signal first."""
+    return first.ordered(sender) + second.ordered(sender)
+
+
 def call(function: Callable[..., t.Any], *args: t.Any) -> t.Any:
     """Call a function and return its result. Wait for a function that is ``async def``,
     for which Flask needs its ``async`` extra.

@@ -11,7 +11,7 @@ from itertools import takewhile
 from ..database.transaction import Transaction
 from ..errors import BadRequest, is_answer, MethodNotAllowed
 from ..names import CUSTOM, EVENTS, METHODS, METHODS_BY_NAME, READS
-from ..signals import call
+from ..signals import call, receivers_of
 from .context import CallState, names_of_bodies, NO_RESULT
 from .globals import call_stack
 from .results import comes_in_pieces, drawn, private, records_of, selected, shown
@@ -135,8 +135,8 @@ class Pipeline:
         method, service = context.method, self._service
         self._check(context)
         schemas = service.schemas.get(method)
-        before = self._all.before.ordered(method) + service.before.ordered(method)
-        after = service.after.ordered(method) + self._all.after.ordered(method)
+        before = receivers_of(method, self._all.before, service.before)
+        after = receivers_of(method, service.after, self._all.after)
         is_own = service.capabilities.is_own(method)
         has_code = bool(before or after) or not is_own
 
