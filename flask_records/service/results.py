@@ -389,10 +389,20 @@ def comes_in_pieces(result: t.Any) -> bool:
 
 def drawn(pieces: t.Any) -> Generator[t.Any, None, None]:
     """Yield the pieces of an iterator. An asynchronous one has one event loop."""
-    if isinstance(pieces, AsyncIterator):
-        yield from _awaited(pieces)
-    else:
+    if not isinstance(pieces, AsyncIterator):
         yield from pieces
+        return
+
+    with asyncio.Runner() as runner:
+        try:
+            while True:
+                yield runner.run(_next(pieces))
+        except StopAsyncIteration:
+            pass
+        finally:
+            # Iterators other than generators have nothing to close.
+            if close := getattr(pieces, "aclose", None):
+                runner.run(close())
 
 
 def listed(pieces: Generator[t.Any, None, None]) -> list[t.Any]:
@@ -410,19 +420,6 @@ def listed(pieces: Generator[t.Any, None, None]) -> list[t.Any]:
         )
 
     return found
-
-
-def _awaited(pieces: AsyncIterator[t.Any]) -> Iterator[t.Any]:
-    with asyncio.Runner() as runner:
-        try:
-            while True:
-                yield runner.run(_next(pieces))
-        except StopAsyncIteration:
-            pass
-        finally:
-            # Iterators other than generators have nothing to close.
-            if close := getattr(pieces, "aclose", None):
-                runner.run(close())
 
 
 async def _next(pieces: AsyncIterator[t.Any]) -> t.Any:
