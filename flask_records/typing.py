@@ -26,14 +26,12 @@ Record: t.TypeAlias = dict[str, t.Any]
 Id: t.TypeAlias = t.Any
 """The value of a record's identifier field: text as it came in a URL, or typed."""
 
-RuleFunction: t.TypeAlias = Callable[[t.Any], bool | dict[str, t.Any] | None]
-"""Returns ``True`` if a user may reach all records, ``False`` or ``None`` if none, or
-the query of the records that the user may reach.
-"""
-
-Rule: t.TypeAlias = RuleFunction | Mapping[str, t.Any] | bool
-"""Such a function, what it may return, or a query with :class:`.FromUser` for values of
-the user.
+Rule: t.TypeAlias = (
+    Callable[[t.Any], bool | dict[str, t.Any] | None] | Mapping[str, t.Any] | bool
+)
+"""``True`` if a user may reach all records, ``False`` if none, or the query of the
+records that the user may reach, with :class:`.FromUser` for values of the user; or a
+function of the user that returns one of them, or ``None`` for no record.
 """
 
 QueryParser: t.TypeAlias = Callable[[str], dict[str, t.Any]]

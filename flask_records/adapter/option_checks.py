@@ -81,7 +81,7 @@ def rule_problems(model: ServedModel) -> Iterator[str]:
         for name, rule in ruled.items():
             if name in scope.fields.fixed or name not in known:
                 yield RULED.format(option=option, name=name)
-            elif isinstance(rule, UserRule):
+            elif isinstance(rule, UserRule) and rule.query is not None:
                 try:
                     resolve(rule(None), model.syntax, model.generic.paths)
                 except BadRequest as error:

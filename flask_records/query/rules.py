@@ -12,9 +12,9 @@ from .operators import AND, NOT, OR, PAGING, POPULATE
 from .readers import items_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from ..typing import Record, Rule, RuleFunction
+    from ..typing import Record, Rule
 
 P = t.TypeVar("P", "FromUser", "FromRecord")
 
@@ -108,28 +108,64 @@ class Change:
     to: Rule
 
 
-@dataclass(frozen=True)
 class UserRule:
-    """A rule as a query in which :class:`FromUser` stands for values. It is a function
-    of the user like other rules, and others can read it without a user.
+    """A rule: a function of the user, or of ``None``, a value that it may return, or
+    a query in which :class:`FromUser` stands for values. It is a function itself.
 
-    :raises TypeError: A value of the user is where a rule can't have one.
+    :param option: The option that has the rule, for errors.
+    :raises TypeError: It is neither, or an empty query, or a value of the user is where
+        a rule can't have one.
     """
 
-    query: Mapping[str, t.Any]
-    """The query, with :class:`FromUser` in it."""
+    def __init__(self, rule: Rule, option: str) -> None:
+        self.option = option
+        """The option that has the rule."""
+        self.query = rule if isinstance(rule, Mapping) else None
+        """The query, with :class:`FromUser` in it, of a rule that is one."""
+        self._rule = rule
 
-    option: str
-    """The option that has the rule, for an error."""
+        if self.query is not None:
+            if any(placeholders(self(None), FromUser)):
+                raise TypeError(WRONG_PLACE.format(option=option, query=rule))
 
-    def __post_init__(self) -> None:
-        if any(placeholders(self(None), FromUser)):
-            text = WRONG_PLACE.format(option=self.option, query=self.query)
-            raise TypeError(text)
+            self._checked(rule)
+        elif not isinstance(rule, bool) and (
+            iscoroutinefunction(rule) or not callable(rule)
+        ):
+            raise TypeError(
+                f"{option} must be a function of the user, not async, or a query."
+            )
 
-    def __call__(self, user: t.Any) -> Record:
-        """Return the query for a user, or for a caller without one."""
-        return t.cast("Record", _filled(self.query, user))
+    def __call__(self, user: t.Any) -> t.Any:
+        """Return the answer for a user, or for a caller without one."""
+        if self.query is not None:
+            return _filled(self.query, user)
+
+        return self._rule(user) if callable(self._rule) else self._rule
+
+    def condition(self, user: t.Any) -> Record | None:
+        """Return the query of the records that meet it for a user: ``None`` if all do,
+        :data:`NO_RECORD` if none does.
+
+        :raises TypeError: The answer is neither ``True``, ``False``, ``None`` nor a
+            query with conditions. It never stands for all records.
+        """
+        answer = self(user)
+
+        if answer is True:
+            return None
+
+        if answer is False or answer is None:
+            return t.cast("Record", NO_RECORD)
+
+        return self._checked(answer)
+
+    def _checked(self, answer: t.Any) -> Record:
+        if not _is_condition(answer):
+            wrong = f"a value of {type(answer).__name__} without conditions"
+            raise TypeError(WRONG_ANSWER.format(rule=self.option, answer=wrong))
+
+        return t.cast("Record", answer)
 
 
 class FieldRules:
@@ -149,10 +185,10 @@ class FieldRules:
         self.shown = frozenset(n for n, rule in visible.items() if rule is True)
         """The fields that all users may see, which need no rule."""
         hiding = {n: rule for n, rule in visible.items() if n not in self.shown}
-        self.visible = _functions("visible", hiding)
-        """The rules for the fields that a user may see, as functions."""
-        self.writable = _functions("writable", writable or {})
-        """The rules for the fields that a user may write, as functions."""
+        self.visible = _rules("visible", hiding)
+        """The rules for the fields that a user may see."""
+        self.writable = _rules("writable", writable or {})
+        """The rules for the fields that a user may write."""
 
     def conditions(
         self, option: t.Literal["visible", "writable"], user: t.Any
@@ -164,59 +200,18 @@ class FieldRules:
         :param user: The user, or ``None``.
         :raises TypeError: A rule returns something else.
         """
-        conditions = {
-            name: condition_of(rule(user), RULE.format(name=name, option=option))
-            for name, rule in getattr(self, option).items()
-        }
+        rules: Mapping[str, UserRule] = getattr(self, option)
+        conditions = {name: rule.condition(user) for name, rule in rules.items()}
         return {name: each for name, each in conditions.items() if each is not None}
 
 
-def rule_of(
-    rule: Mapping[str, t.Any] | Callable[[t.Any], t.Any] | bool, option: str
-) -> Callable[[t.Any], t.Any]:
-    """Return a rule as a function of the user.
+def rule_of(rule: Rule, option: str) -> UserRule:
+    """Return a rule, which may be one already.
 
-    :param rule: A query, ``True``, ``False``, or a function already.
-    :param option: The option that has the rule, for an error.
-    :raises TypeError: It is neither, or an empty query, or a value of the user is where
-        a rule can't have one.
+    :param option: The option that has the rule, for errors.
+    :raises TypeError: It is not a rule.
     """
-    if isinstance(rule, Mapping):
-        function = UserRule(rule, option)
-        condition_of(rule, option)
-        return function
-
-    if isinstance(rule, bool):
-        return lambda user: rule
-
-    if iscoroutinefunction(rule) or not callable(rule):
-        raise TypeError(
-            f"{option} must be a function of the user, not async, or a query."
-        )
-
-    return rule
-
-
-def condition_of(answer: t.Any, rule: str) -> Record | None:
-    """Return the condition that the answer of a rule stands for: ``None`` if all
-    records meet it, :data:`NO_RECORD` if none does.
-
-    :param answer: ``True`` for all records, ``False`` or ``None`` for none, or a query
-        with conditions.
-    :param rule: The rule, for an error.
-    :raises TypeError: The answer is anything else. It never stands for all records.
-    """
-    if answer is True:
-        return None
-
-    if answer is False or answer is None:
-        return t.cast("Record", NO_RECORD)
-
-    if not _is_condition(answer):
-        wrong = f"a value of {type(answer).__name__} without conditions"
-        raise TypeError(WRONG_ANSWER.format(rule=rule, answer=wrong))
-
-    return t.cast("Record", answer)
+    return rule if isinstance(rule, UserRule) else UserRule(rule, option)
 
 
 def both(query: Mapping[str, t.Any], condition: Mapping[str, t.Any]) -> Record:
@@ -313,9 +308,9 @@ def _filled(query: t.Any, user: t.Any) -> t.Any:
     return filled
 
 
-def _functions(option: str, rules: Mapping[str, Rule]) -> Mapping[str, RuleFunction]:
+def _rules(option: str, rules: Mapping[str, Rule]) -> Mapping[str, UserRule]:
     return {
-        name: rule_of(rule, RULE.format(name=name, option=option))
+        name: UserRule(rule, RULE.format(name=name, option=option))
         for name, rule in rules.items()
     }
 

@@ -16,7 +16,6 @@ from ..query.operators import OR
 from ..query.rules import (
     both,
     Change,
-    condition_of,
     names_in,
     NO_RECORD,
     rule_of,
@@ -91,25 +90,6 @@ def _default(method: str, rule: Rule | Change) -> Rule | Change:
     return rule_of(rule, name)
 
 
-class NamedRule:
-    """A rule with its name, for errors.
-
-    :raises TypeError: It is neither a function nor a query.
-    """
-
-    def __init__(self, name: str, rule: Rule) -> None:
-        self.name = name
-        self.function = rule_of(rule, name)
-
-    def condition(self, user: t.Any) -> Record | None:
-        """Return the query of the records that meet it for a user, :data:`.NO_RECORD`
-        if none does, and ``None`` for all.
-
-        :raises TypeError: It returned neither ``True``, ``False`` nor a query.
-        """
-        return condition_of(self.function(user), self.name)
-
-
 class AccessRules:
     """The rules of a service: ``readable`` and ``allow``.
 
@@ -126,13 +106,17 @@ class AccessRules:
         allow: Mapping[str, Rule | Change] | None,
     ) -> None:
         self._service, path = service, service.path
-        name = f"'readable' of '{path}'"
-        self.readable = None if readable is None else NamedRule(name, readable)
+        self._rules: dict[str, UserRule] = {}
+        self.readable: UserRule | None = None
         """The rule for the records that a user may see."""
+
+        if readable is not None:
+            self.readable = self._add(f"'readable' of '{path}'", readable)
+
         check_methods("allow", path, allow or (), service.methods)
-        self.allow: dict[str, NamedRule] = {}
+        self.allow: dict[str, UserRule] = {}
         """The rules for those who may call a method, by method."""
-        self._results: dict[str, NamedRule] = {}
+        self._results: dict[str, UserRule] = {}
 
         for method, rule in (allow or {}).items():
             name = f"The rule of '{method}' in 'allow' of '{path}'"
@@ -141,13 +125,17 @@ class AccessRules:
                 if method not in ("update", "patch"):
                     raise TypeError(f"{name} is a Change, which no '{method}' makes.")
 
-                self._results[method] = NamedRule(f"'to' of {name}", rule.to)
+                self._results[method] = self._add(f"'to' of {name}", rule.to)
                 rule = rule.of
 
             if method in service.custom_methods and isinstance(rule, Mapping):
                 raise TypeError(f"{name} is a query. {NOT_OF_RECORDS}")
 
-            self.allow[method] = NamedRule(name, rule)
+            self.allow[method] = self._add(name, rule)
+
+    def _add(self, name: str, rule: Rule) -> UserRule:
+        self._rules[name] = rule_of(rule, name)
+        return self._rules[name]
 
     def _readable_by(self, user: t.Any) -> Record | None:
         return None if self.readable is None else self.readable.condition(user)
@@ -164,7 +152,7 @@ class AccessRules:
         is_custom = method in self._service.custom_methods
 
         if is_custom and condition not in (None, NO_RECORD):
-            raise TypeError(f"{rule.name} returned a query. {NOT_OF_RECORDS}")
+            raise TypeError(f"{rule.option} returned a query. {NOT_OF_RECORDS}")
 
         return condition
 
@@ -279,7 +267,9 @@ class AccessRules:
 
         model, problems = getattr(capabilities.model, "__name__", ""), []
 
-        for name, rule in self._queries.items():
+        queries = [(n, each) for n, each in self._rules.items() if each.query]
+
+        for name, rule in queries:
             is_default = rule.option != name
             own = "allow={...}" if "allow" in name else "readable=..."
             cure = DEFAULT.format(path=path, option=own) if is_default else ""
@@ -299,18 +289,9 @@ class AccessRules:
         events, beside the record.
         """
         parts = self._service.capabilities
-        visible = parts.field_rules.visible.values()
-        rules = [rule for rule in visible if isinstance(rule, UserRule)]
-        names = [names_in(rule.query) for rule in (*rules, *self._queries.values())]
+        rules = (*parts.field_rules.visible.values(), *self._rules.values())
+        names = [names_in(rule.query) for rule in rules if rule.query]
         return parts.hidden & parts.deciding_names(frozenset().union(*names))
-
-    @property
-    def _queries(self) -> dict[str, UserRule]:
-        """The rules that are queries, by their names."""
-        own = [] if self.readable is None else [self.readable]
-        rules = [*own, *self.allow.values(), *self._results.values()]
-        named = [(rule.name, rule.function) for rule in rules]
-        return {name: rule for name, rule in named if isinstance(rule, UserRule)}
 
 
 # Users with equal rights have the same object, which makes it a fast key.

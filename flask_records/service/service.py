@@ -182,7 +182,7 @@ class Service(CallSignals, Methods):
         check_methods("public", path, self.public, all_methods)
         self.rules = AccessRules(self, readable, allow)
         """The rules for who may call the service, and which records they reach."""
-        self.readable = self.rules.readable and self.rules.readable.function
+        self.readable = self.rules.readable
         """The query of the records that a user may see, as a function of the user."""
         self.sends_events = self.capabilities.sends_events
         """``False`` to send an event to clients only if a function publishes it."""

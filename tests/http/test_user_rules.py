@@ -42,7 +42,6 @@ def query_for(query, user=USER):
             {"$and": [{"user_id": 7}, {"$or": [{"team": [1, 2]}]}]},
         ),
         ({"read": True}, {"read": True}),
-        ({}, {}),
     ],
     ids=str,
 )
