@@ -285,7 +285,9 @@ class AccountManagement(Capabilities):
         is_proven = self._verified is not None and user.get(self._verified)
         is_known = is_proven and self._field not in changes
         is_kept = is_known or (self._is_caller(params) and params.user_id == id)
-        ending = [] if is_kept else self._services()
+        services = current_records.authentications.values() if not is_kept else ()
+        # All authentication services of the users.
+        ending = [s for s in services if s.lookup.is_there and self._users.has(s.users)]
 
         if self._verified is not None:
             changes[self._verified] = True
@@ -299,11 +301,6 @@ class AccountManagement(Capabilities):
         for service in ending:
             if service.token_store is not None:
                 service.revoke_user(id)
-
-    def _services(self) -> list[AuthenticationService]:
-        """Return all authentication services of the users."""
-        services = current_records.authentications.values()
-        return [s for s in services if s.lookup.is_there and self._users.has(s.users)]
 
     def _change_password(self, data: Record, params: Params) -> None:
         value = _mapping(data.get("value"))
@@ -406,9 +403,8 @@ class AccountManagement(Capabilities):
         return BadRequest(f"'{field}' {problem}.", errors={field: problem})
 
     def _new_password(self, value: Record) -> str:
-        password: t.Any = value.get(self._password)
-        self._authentication.settings.passwords.check(password, self._password)
-        return t.cast("str", password)
+        passwords = self._authentication.settings.passwords
+        return passwords.check(value.get(self._password), self._password)
 
 
 def _mapping(value: t.Any) -> Record:

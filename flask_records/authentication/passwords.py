@@ -84,27 +84,30 @@ class Passwords:
         :param field: The name of the field that has it, for errors.
         :raises BadRequest: It is not text, too short or too long, or can't be hashed.
         """
-        self.check(password, field)
+        text = self.check(password, field)
 
         try:
-            return t.cast("str", _run(self.hasher or self._hash, password))
+            return t.cast("str", _run(self.hasher or self._hash, text))
         except ValueError as error:
             raise BadRequest(
                 "This password can't be hashed. Use another one.",
                 errors={field: UNHASHABLE},
             ) from error
 
-    def check(self, password: t.Any, field: str = "password") -> None:
-        """Check a new password.
+    def check(self, password: t.Any, field: str = "password") -> str:
+        """Return a new password, checked.
 
         :param field: The name of the field that has it, for errors.
         :raises BadRequest: It is not text, too short or too long.
         """
-        if len(text_of(password, field)) < self.min_length:
+        text = text_of(password, field)
+
+        if len(text) < self.min_length:
             problem = too_short(self.min_length, "characters")
             raise BadRequest(f"'{field}' {problem}.", errors={field: problem})
 
-        _check_length(password, field)
+        _check_length(text, field)
+        return text
 
     def verify(self, password: str, hash: str | bytes | None) -> bool | None:
         """Return whether a password has a hash, or ``None`` if there is no hash, or

@@ -162,6 +162,17 @@ def test_token_is_used_once(client, ann, mails, make):
 
 
 @everywhere
+def test_password_that_is_refused_does_not_use_the_token(client, ann, mails):
+    token = reset_token(client, mails)
+
+    refused = act(client, "resetPwdLong", {"token": token, "password": ""})
+    used = use_reset(client, token)
+
+    assert refused.json["errors"] == {"password": "is empty"}
+    assert used.status_code == 201
+
+
+@everywhere
 @each_kind
 def test_of_twenty_uses_at_once_one_wins(app, client, ann, mails, make):
     token, data = make(client, mails), {"action": "verifySignupLong"}
