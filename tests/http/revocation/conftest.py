@@ -12,13 +12,8 @@ from flask_records import (
     TableTokens,
 )
 from tests.authentication import ANY_LOGIN
-from tests.http.revocation.revocations import (
-    add_users,
-    register,
-    served,
-    Token,
-    User,
-)
+from tests.http.accounts.people import served, Token, User
+from tests.http.revocation.revocations import add_users, register
 
 
 @pytest.fixture

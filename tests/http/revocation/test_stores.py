@@ -7,13 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import sqlalchemy as sa
 
-from tests.http.revocation.revocations import (
-    everywhere,
-    is_valid,
-    log_in,
-    log_out,
-    Token,
-)
+from tests.http.accounts.people import everywhere, is_valid, Token
+from tests.http.revocation.revocations import log_in, log_out
 
 
 @everywhere
