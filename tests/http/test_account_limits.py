@@ -3,80 +3,51 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import contextmanager
 
 import pytest
 import redis
-from flask import Flask
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
-from flask_sqlalchemy import SQLAlchemy
-from werkzeug.middleware.proxy_fix import ProxyFix
 
-from flask_records import (
-    AuthenticationService,
-    FlaskRecords,
-    hash_password,
-    NotAuthenticated,
-    SQLAlchemyService,
-    TooManyRequests,
-)
+from flask_records import NotAuthenticated, TooManyRequests
 
-from ..authentication import ANN, ANY_LOGIN, CHEAP, LOGIN, SECRET
+from ..authentication import ANN, LOGIN, make_records, serving
 from ..databases import redis_url
-from ..models import Base, User
 
 WRONG = {**LOGIN, "password": "wrong"}
 FEW = {"authentication.create": None, "authentication.account": "3 per hour"}
 
 
-def make_records():
-    records = FlaskRecords(limiter=Limiter(get_remote_address))
-    users = SQLAlchemyService(User, hidden=["password"])
-    users = records.add("users", users, public=["create"], allow=ANY_LOGIN)
-    users.before("create", "update", "patch")(hash_password())
-    records.add("authentication", AuthenticationService(normalize=str.lower))
-    return records
-
-
-def make_site(tmp_path, **config):
-    app = Flask("tests")
-    app.config.from_mapping(
-        RECORDS_AUTHENTICATION={"secret": SECRET, "passwords": CHEAP},
-        SQLALCHEMY_DATABASE_URI=f"sqlite:///{tmp_path / 'test.db'}",
-        RATELIMIT_STORAGE_URI="memory://",
-        RECORDS_LIMITS=FEW,
-    )
-    app.config.update(config)
-    db = SQLAlchemy(app, model_class=Base)
-    make_records().init_app(app)
-    app.wsgi_app = ProxyFix(app.wsgi_app)
-
-    with app.app_context():
-        db.create_all()
-
-    assert app.test_client().post("/users", json=ANN).status_code == 201
-    return Site(app)
-
-
 class Site:
-    """Clients of an application at addresses of their own."""
+    """A client of an application at addresses of its own."""
 
-    def __init__(self, app):
-        self.app = app
+    def __init__(self, client):
+        self.app = client.application
+        self.client = client
 
     def log_in(self, address="192.0.2.1", **login):
-        headers, body = {"X-Forwarded-For": address}, {**LOGIN, **login}
-        client = self.app.test_client()
-        return client.post("/authentication", json=body, headers=headers)
+        client, body = {"REMOTE_ADDR": address}, {**LOGIN, **login}
+        return self.client.post("/authentication", json=body, environ_base=client)
 
     def fail(self, times, address="192.0.2.1", **login):
         login = {**WRONG, **login}
         return [self.log_in(address, **login).status_code for _ in range(times)]
 
 
+@contextmanager
+def serving_few(**config):
+    records = make_records(limiter=Limiter(get_remote_address), normalize=str.lower)
+    config = {"RATELIMIT_STORAGE_URI": "memory://", "RECORDS_LIMITS": FEW, **config}
+
+    with serving(records, **config) as client:
+        yield Site(client)
+
+
 @pytest.fixture
-def site(tmp_path):
-    return make_site(tmp_path)
+def site():
+    with serving_few() as site:
+        yield site
 
 
 def test_attempts_for_one_user_count_together_whatever_the_address(site):
@@ -114,16 +85,16 @@ def test_login_in_a_view_counts_for_the_client(site):
             service.login(ANN["email"], ANN["password"])
 
 
-def test_keys_of_the_storage_name_nobody(tmp_path):
+def test_keys_of_the_storage_name_nobody():
     prefix = f"test:{uuid.uuid4().hex}"
     config = {
         "RATELIMIT_STORAGE_URI": redis_url(),
         "RATELIMIT_STORAGE_OPTIONS": {"key_prefix": prefix},
     }
 
-    site = make_site(tmp_path, **config)
-    site.log_in()
-    found = site.fail(3, email="nobody@example.com", address="192.0.2.7")
+    with serving_few(**config) as site:
+        site.log_in()
+        found = site.fail(3, email="nobody@example.com", address="192.0.2.7")
 
     with redis.Redis.from_url(redis_url()) as connection:
         keys = b" ".join(connection.scan_iter(f"{prefix}*"))

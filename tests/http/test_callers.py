@@ -8,16 +8,10 @@ import pytest
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 
-from flask_records import (
-    AuthenticationService,
-    FlaskRecords,
-    hash_password,
-    RecordsError,
-    SQLAlchemyService,
-)
+from flask_records import RecordsError, SQLAlchemyService
 
-from ..authentication import ANY_LOGIN, bearer, log_in, make_records, serving
-from ..models import Message, Room, User
+from ..authentication import bearer, log_in, make_records, serving
+from ..models import Message, Room
 
 
 def as_caller(service, params, method, query, *arguments):
@@ -141,12 +135,7 @@ def test_login_of_another_strategy_does_not_count(site):
 
 @both_ways
 def test_calls_of_a_client_are_counted(make):
-    limiter = Limiter(get_remote_address)
-    records = FlaskRecords(limiter=limiter)
-    users = SQLAlchemyService(User, hidden=["password"])
-    users = records.add("users", users, public=["create"], allow=ANY_LOGIN)
-    users.before("create", "update", "patch")(hash_password())
-    records.add("authentication", AuthenticationService())
+    records = make_records(limiter=Limiter(get_remote_address))
     records.add("many", Many(records, make), public=True)
     login = {"strategy": "local", "email": "a", "password": "b"}
 

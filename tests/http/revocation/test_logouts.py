@@ -96,10 +96,8 @@ def test_logouts_at_once_of_several_tokens_all_succeed(app, client, ann):
 
 @everywhere
 def test_user_is_logged_out_everywhere(app, client, ann, ben):
-    tokens, other = (
-        [log_in(client), log_in(client), signed(sub=str(ann))],
-        log_in(client, "ben"),
-    )
+    tokens = [log_in(client), log_in(client), signed(sub=str(ann))]
+    other = log_in(client, "ben")
 
     with app.app_context():
         app.extensions["records"].authentication().revoke_user(f"0{ann}")
