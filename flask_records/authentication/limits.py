@@ -247,8 +247,18 @@ def count_account(path: str, account: str) -> None:
     :raises TooManyRequests: There were too many attempts.
     """
     # The storage of the counts has no names.
-    if current_records.limits and is_of_client():
-        current_records.limits.count(path, "account", lambda: digest_of(account))
+    if is_of_client():
+        count(path, "account", lambda: digest_of(account))
+
+
+def count(path: str, method: str, client: Callable[[], str] | None = None) -> None:
+    """Count a request of a client, by its address if there is no other name for it, if
+    calls are limited.
+
+    :raises TooManyRequests: There were too many.
+    """
+    if current_records.limits is not None:
+        current_records.limits.count(path, method, client or client_address)
 
 
 def is_of_client() -> bool:

@@ -20,7 +20,7 @@ from ..errors import (
 from ..http.formatter import dumps, empty, forbid_sniffing, JSON
 from ..http.routes import current_routes, routes_of
 from ..service.context import Params
-from .limits import client_address
+from .limits import count
 from .oauth_settings import with_answer
 from .records import current_records
 from .strategies import ACCESS_TOKEN
@@ -266,7 +266,7 @@ class OAuthViews:
 
     def _start(self, provider: str) -> ResponseReturnValue:
         client = self._client(provider)
-        _count("start")
+        count("oauth", "start")
         query = request.args.to_dict()
         target = self._service.settings.oauth.target(query.pop("redirect", ""))
         return self._ending(client, target, lambda: self._begin(client, target, query))
@@ -320,7 +320,7 @@ class OAuthViews:
             url = f"{_callback_url(provider)}?{urlencode(answer)}"
             return _redirect_to(url, 303)
 
-        _count("callback")
+        count("oauth", "callback")
         answer = request.args.to_dict()
         login = client.take(answer.get("state", ""))
         target = login.get("target", self._service.settings.oauth.redirect)
@@ -449,11 +449,6 @@ def _is_kept(fields: Fields, name: str, value: t.Any) -> bool:
 def _callback_url(provider: str) -> str:
     # The views may be in a blueprint of the application.
     return url_for(".callback", provider=provider, _external=True)
-
-
-def _count(view: str) -> None:
-    if current_records.limits is not None:
-        current_records.limits.count("oauth", view, client_address)
 
 
 def _redirect_to(url: str, status: int = 302) -> Response:

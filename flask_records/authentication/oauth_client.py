@@ -58,8 +58,6 @@ PROFILE: t.Final = "userinfo_endpoint"
 ENDPOINTS: t.Final = ("authorization_endpoint", "token_endpoint", "jwks_uri", PROFILE)
 """The addresses in the configuration of a provider, which need not have the last."""
 
-JWT: t.Final = "application/jwt"
-
 TENANT: t.Final = "{tenantid}"
 """The placeholder of a directory in the issuer of Microsoft."""
 
@@ -300,7 +298,8 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         response.raise_for_status()
 
         # A profile that is a JSON Web Token is left out: the ID token has claims, too.
-        is_token = response.headers.get("Content-Type", "").startswith(JWT)
+        media_type = response.headers.get("Content-Type", "")
+        is_token = media_type.startswith("application/jwt")
         return {} if is_token else _object(response)
 
     def _email(self, token: Record, public: t.Any) -> Record:

@@ -88,26 +88,18 @@ def check_users(records: AuthenticationRecords, apps: Collection[Flask]) -> None
             settings = authentication.settings_of(app)
             used = [authentication.strategies.get(name) for name in settings.strategies]
             _check_users(records, authentication, settings, used)
-            _check_tokens(records, authentication, settings, used)
+            _check_tokens(records, authentication, settings.tokens.problem)
 
 
 def _check_tokens(
     records: AuthenticationRecords,
     authentication: AuthenticationService,
-    settings: AuthenticationSettings,
-    used: Collection[t.Any],
+    problem: str,
 ) -> None:
-    """Check that there can be tokens, if a strategy or a service needs one.
+    """Check that there can be tokens, if a service needs one.
 
     :raises RuntimeError: There is no key or no user for them.
     """
-    problem = settings.tokens.problem
-    # A strategy that finds a login in each request issues no tokens.
-    has_logins = any(each is JWT or not getattr(each, "parse", None) for each in used)
-
-    if problem and (has_logins or settings.oauth.providers):
-        raise RuntimeError(problem)
-
     if not authentication.lookup.is_there:
         problem = NO_USERS.format(path=authentication.users_path)
 

@@ -17,7 +17,7 @@ from ..service.context import HookContext, Params
 from ..service.results import without
 from ..service.schemas import Schemas, schemas_of
 from ..signals import call
-from .limits import client_address, count_account, is_of_client
+from .limits import count, count_account, is_of_client
 from .oauth import add_views, LOGIN, OAUTH, OAuthStrategy
 from .passwords import MAX_LENGTH
 from .records import current_records
@@ -170,6 +170,13 @@ class AuthenticationService(Capabilities):
         )
         beginning = f"{self._setting}['strategies'] names"
         self.check_strategies(settings.strategies, beginning)
+        used = [self.strategies[name] for name in settings.strategies]
+        # A strategy that finds a login in each request issues no tokens.
+        has_tokens = any(each is JWT or not each.parse for each in used)
+
+        if settings.tokens.problem and (has_tokens or settings.oauth.providers):
+            raise RuntimeError(settings.tokens.problem)
+
         app.extensions.setdefault(EXTENSION, {})[self] = settings
 
         if settings.oauth.providers:
@@ -261,12 +268,11 @@ class AuthenticationService(Capabilities):
         if LOGIN in params.extra:
             allowed = (*allowed, params.extra[LOGIN].provider.name)
 
-        limits = None if params.provider is None else current_records.limits
         has_token = isinstance(data, dict) and data.get("strategy") in TOKEN_STRATEGIES
 
         # Clients send their token when a page loads, and when they connect again.
-        if limits is not None and not has_token:
-            limits.count(self.as_service.path, "create", client_address)
+        if params.provider is not None and not has_token:
+            count(self.as_service.path, "create")
 
         result = self.authenticate(data, params, allowed)
         is_known = ACCESS_TOKEN in result

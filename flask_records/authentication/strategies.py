@@ -6,9 +6,9 @@ import re
 import typing as t
 from dataclasses import dataclass, field
 
-from ..errors import BadRequest, NotAuthenticated
-from ..problems import NO_TEXT
+from ..errors import NotAuthenticated
 from ..service.schemas import OBJECT, object_of
+from .passwords import text_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -145,11 +145,4 @@ def schema_of_login(user: Schema, properties: Mapping[str, Schema]) -> Schema:
 
 def _text(data: Record, name: str) -> str:
     value = data.get(name)
-
-    if value is None:
-        return ""
-
-    if not isinstance(value, str):
-        raise BadRequest(f"'{name}' is not text.", errors={name: NO_TEXT})
-
-    return value
+    return "" if value is None or value == "" else text_of(value, name)

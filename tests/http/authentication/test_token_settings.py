@@ -7,6 +7,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from flask import Flask
 
+from flask_records import AuthenticationService, FlaskRecords
 from tests.authentication import CHEAP, log_in, make_records, SECRET, serving, signed
 from tests.http.authentication.token_files import (
     is_accepted,
@@ -56,6 +57,14 @@ def test_app_without_a_secret_does_not_start(options, config):
         " or SECRET_KEY. Make one with: python -c 'import secrets;"
         " print(secrets.token_hex(32))', and keep it out of the source code."
     )
+
+
+def test_service_that_is_added_later_needs_a_secret_at_once():
+    app = Flask("tests")
+    records = FlaskRecords(app)
+
+    with pytest.raises(RuntimeError, match="There is no secret to sign tokens with."):
+        records.add("authentication", AuthenticationService())
 
 
 OWN = "RECORDS_AUTHENTICATION['secret']"
