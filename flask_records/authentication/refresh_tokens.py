@@ -15,7 +15,7 @@ from ..errors import NotAuthenticated
 from ..http.blueprint import PROVIDER as REST
 from ..http.routes import current_routes
 from .strategies import ACCESS_TOKEN, Strategy, TEXT
-from .tokens import CLAIM, VerifiedUser
+from .tokens import CLAIM, TOKEN_ID, VerifiedUser
 
 if t.TYPE_CHECKING:
     from flask import Response
@@ -194,6 +194,10 @@ class RefreshTokens:
             "exp": session["expires"],
             "jti": str(UUID(session["state"])),
         }
+
+        # A session of version 0.1.0 does not name its token.
+        if TOKEN_ID.fullmatch(claims["jti"]) is None:
+            raise NotAuthenticated(INVALID)
 
         try:
             user, hash = self._service.tokens.user_and_hash_of(claims)

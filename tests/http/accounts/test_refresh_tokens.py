@@ -195,6 +195,20 @@ def test_change_of_the_password_ends_all_refresh_tokens(client, ann, ben):
     assert renew(client, other).status_code == 201
 
 
+@in_sqlite
+def test_session_that_does_not_depend_on_the_password_is_refused(
+    app, client, ann, store
+):
+    """As the sessions of version 0.1.0, which have a digest in its place."""
+    login = log_in(client)
+
+    with app.app_context():
+        sid = login["authentication"]["payload"]["sid"]
+        assert store.replace(sid, "1", state="f" * 32)
+
+    assert renew(client, login["refreshToken"]).json == INVALID
+
+
 @everywhere
 def test_logout_ends_the_session_and_no_other(client, ann):
     login, other = log_in(client), log_in(client)
