@@ -83,12 +83,13 @@ class Settings:
             SETTING, app.config.get(SETTING), CHECKS, example=example
         )
 
-        if options.get("origins") is None:
-            options["origins"] = CorsSettings.of(app).origins
+        origins = options.get("origins")
 
-        options["origins"] = parse_origins(
-            options.get("origins"), f"{SETTING}['origins']"
-        )
+        if origins is None:
+            options["origins"] = CorsSettings.of(app).origins
+        else:
+            options["origins"] = parse_origins(origins, f"{SETTING}['origins']")
+
         share = max(20, options.get("max_connections", cls.max_connections) // 10)
 
         for name in ("max_connections_per_address", "max_connections_per_user"):

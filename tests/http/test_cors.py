@@ -9,7 +9,6 @@ from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 
 from flask_records import BadRequest, FlaskRecords
-from flask_records.authentication.oauth_settings import OAuthSettings
 from flask_records.authentication.settings import AuthenticationSettings
 from flask_records.realtime.settings import Settings as RealtimeSettings
 
@@ -82,11 +81,7 @@ def test_pages_of_the_origins_read_responses(client, origin):
     "origin",
     [
         *(EVIL, "http://app.example", f"{APP}:444", f"{APP}.evil.example", "x"),
-        *(
-            "https://appxexample",
-            "http://:3000",
-            "http://1:3000",
-        ),
+        *("https://appxexample", "http://:3000", "http://1:3000"),
         *("capacitor://evil", f"{APP}/", f"x{APP}", "NULL", "*"),
     ],
 )
@@ -152,24 +147,21 @@ def test_script_is_loaded_by_pages_of_the_origins(client):
     assert "javascript" in answer.headers["Content-Type"]
 
 
-def test_all_origins_are_allowed_without_credentials():
-    app, records = make_app({"origins": "*"})
+@pytest.mark.parametrize(
+    ("cors", "allowed", "credentials", "vary"),
+    [
+        ({"origins": "*"}, "*", None, None),
+        ({"origins": [APP], "credentials": True}, APP, "true", "Origin"),
+    ],
+)
+def test_settings_allow_all_origins_or_cookies(cors, allowed, credentials, vary):
+    app, records = make_app(cors)
     records.init_app(app)
 
-    answer = app.test_client().get("/things", headers=of(EVIL))
+    headers = app.test_client().get("/things", headers=of(APP)).headers
 
-    assert answer.headers[ALLOWED] == "*"
-    assert CREDENTIALS not in answer.headers
-    assert "Origin" not in answer.headers.get("Vary", "")
-
-
-def test_cookies_are_allowed_if_the_settings_say_so():
-    app, records = make_app({"origins": [APP], "credentials": True})
-    records.init_app(app)
-
-    answer = app.test_client().get("/things", headers=of(APP))
-
-    assert (answer.headers[ALLOWED], answer.headers[CREDENTIALS]) == (APP, "true")
+    names = ALLOWED, CREDENTIALS, "Vary"
+    assert [headers.get(name) for name in names] == [allowed, credentials, vary]
 
 
 def test_headers_of_the_extension_of_the_application_are_not_doubled():
@@ -222,27 +214,19 @@ def test_wrong_setting_is_named_at_the_start(value, message):
         FlaskRecords().init_app(app_with(value))
 
 
-def test_sockets_and_logins_have_the_same_origins_by_default():
-    app = app_with({"origins": [APP, IONIC]})
+@pytest.mark.parametrize(
+    ("cors", "sockets", "oauth", "of_sockets", "of_logins"),
+    [
+        ([APP, IONIC], {}, {}, (APP, IONIC), (APP,)),
+        ("*", {"origins": f"{EVIL}/"}, {"origins": [APP]}, (EVIL,), (APP,)),
+        # No login returns to any origin.
+        ("*", {}, {}, ("*",), ()),
+    ],
+)
+def test_origins_of_sockets_and_logins(cors, sockets, oauth, of_sockets, of_logins):
+    app = app_with({"origins": cors}, RECORDS_REALTIME=sockets)
+    app.config["RECORDS_AUTHENTICATION"]["oauth"] = oauth
 
-    oauth = AuthenticationSettings.of(app, "RECORDS_AUTHENTICATION").oauth
-    assert RealtimeSettings.of(app).origins == (APP, IONIC)
-    assert oauth.origins == (APP,)
-
-
-def test_sockets_and_logins_may_have_others():
-    own = {"secret": SECRET, "oauth": {"origins": [APP]}}
-    app = app_with({"origins": "*"}, RECORDS_REALTIME={"origins": f"{EVIL}/"})
-    app.config["RECORDS_AUTHENTICATION"] = own
-
-    oauth = AuthenticationSettings.of(app, "RECORDS_AUTHENTICATION").oauth
-    assert RealtimeSettings.of(app).origins == (EVIL,)
-    assert oauth.origins == (APP,)
-
-
-def test_all_origins_are_none_that_a_login_returns_to():
-    oauth = AuthenticationSettings.of(
-        app_with({"origins": "*"}), "RECORDS_AUTHENTICATION"
-    ).oauth
-
-    assert oauth.origins == OAuthSettings().origins == ()
+    settings = AuthenticationSettings.of(app, "RECORDS_AUTHENTICATION")
+    assert RealtimeSettings.of(app).origins == of_sockets
+    assert settings.oauth.origins == of_logins
