@@ -29,19 +29,6 @@ def records():
     return FlaskRecords()
 
 
-@pytest.mark.parametrize("order", [["init", "add"], ["add", "init"]])
-def test_services_are_added_before_and_after_the_app(app, records, order):
-    steps = {
-        "add": lambda: records.add("things", Things(), public=True),
-        "init": lambda: records.init_app(app),
-    }
-
-    for step in order:
-        steps[step]()
-
-    assert app.test_client().get("/things/1").json == {"id": "1", "route": {}}
-
-
 def test_service_is_found_by_its_path(records):
     things = records.add("/things/", Things(), public=True)
 
@@ -50,7 +37,7 @@ def test_service_is_found_by_its_path(records):
     assert records.services == {"things": things}
 
 
-def test_one_extension_serves_several_apps(records):
+def test_one_extension_serves_services_before_and_after_several_apps(records):
     records.add("things", Things(), public=True)
     apps = [Flask(name) for name in ("one", "two")]
 
@@ -98,21 +85,17 @@ NOT_PUBLIC = (
 )
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("public", [False, ["find"], ["find", "get", "remove"]])
-def test_service_with_tokens_needs_authentication_at_start_up(app, records, public):
-    records.add("things", Things(), public=public)
+def test_service_with_tokens_needs_authentication(app, records, public, is_late):
+    steps = [
+        lambda: records.add("things", Things(), public=public),
+        lambda: records.init_app(app),
+    ]
 
     with pytest.raises(RuntimeError) as error:
-        records.init_app(app)
-
-    assert str(error.value) == NOT_PUBLIC
-
-
-def test_service_with_tokens_that_is_added_late_needs_authentication(app, records):
-    records.init_app(app)
-
-    with pytest.raises(RuntimeError) as error:
-        records.add("things", Things())
+        for step in reversed(steps) if is_late else steps:
+            step()
 
     assert str(error.value) == NOT_PUBLIC
 

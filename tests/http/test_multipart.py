@@ -11,7 +11,13 @@ from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from werkzeug.datastructures import FileStorage
 
-from flask_records import BODY_PARSERS, FlaskRecords, MultipartParser, SQLAlchemyService
+from flask_records import (
+    BODY_PARSERS,
+    FlaskRecords,
+    MultipartParser,
+    SQLAlchemyService,
+    StreamParser,
+)
 
 from .test_body import CHUNKED
 
@@ -238,10 +244,11 @@ def test_form_is_bounded(options, body, status, environ):
     assert send(client, body, environ_overrides=environ).status_code == status
 
 
+@pytest.mark.parametrize("parser", [MultipartParser, StreamParser])
 @pytest.mark.parametrize("size", [0, -1, "9", True])
-def test_size_is_checked_at_the_start(size):
+def test_size_is_checked_at_the_start(parser, size):
     with pytest.raises(ValueError, match="'max_size' must be a positive integer"):
-        MultipartParser(size)
+        parser(size)
 
 
 def test_other_services_take_no_files():

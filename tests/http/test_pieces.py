@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from threading import BoundedSemaphore
 
 import pytest
 import sqlalchemy as sa
@@ -20,7 +19,6 @@ from flask_records import (
     SQLAlchemyService,
     Transaction,
 )
-from flask_records.http.pieces import STREAMS
 from flask_records.realtime import Realtime
 from flask_records.service import results
 
@@ -173,14 +171,6 @@ def test_error_before_the_first_piece_is_a_usual_one(http):
     assert response.json["message"] == "Not this word."
 
 
-def test_error_after_the_first_piece_breaks_the_response(http, caplog):
-    response = http.get("/words?text=one+fail", buffered=False)
-    parts = response.iter_encoded()
-
-    with pytest.raises(Exception, match=r"of 'words.find' has broken off. Not this"):
-        list(parts)
-
-
 def test_context_lasts_to_the_end_and_is_torn_down_once(http, app, ends):
     response = http.get("/copies?notes=d,e", buffered=False)
     before = list(ends)
@@ -283,23 +273,19 @@ def test_formatter_of_pieces_makes_a_file(app):
     assert http.get("/words").headers["Content-Type"] == "text/csv"
 
 
-def test_connection_gets_a_list_of_pieces(records, app, monkeypatch):
+def test_connections_and_clients_of_tests_get_a_list(records, app, monkeypatch):
     realtime = Realtime(records)
     realtime.init_app(app)
     client = realtime.test_client(app)
 
-    assert client.call("get", "words", "ab") == [{"letter": "a"}, {"letter": "b"}]
+    letters = [{"letter": "a"}, {"letter": "b"}]
+    assert client.call("get", "words", "ab") == letters
+    assert records.client(app).service("words").get("ab") == letters
 
     monkeypatch.setattr(results, "MAX_PIECES", 1)
 
     with pytest.raises(BadRequest, match="more than 1 pieces"):
         client.call("get", "words", "ab")
-
-
-def test_client_of_tests_gets_a_list_of_pieces(records, app):
-    client = records.client(app)
-
-    assert client.service("words").find() == [{"word": "one"}, {"word": "two"}]
 
 
 def test_pieces_have_no_tag_to_compare(app):
@@ -319,14 +305,3 @@ def test_pieces_have_no_tag_to_compare(app):
     response = app.test_client().patch("/endless/1", json={"a": 1}, headers=tag)
 
     assert response.status_code == 412
-
-
-def test_pieces_leave_threads_of_a_server_for_others(http):
-    threads = {"environ_overrides": {STREAMS: BoundedSemaphore(1)}}
-
-    for _ in range(2):
-        first = http.get("/words", buffered=False, **threads)
-        assert http.get("/words", **threads).status_code == 503
-        first.close()
-
-    assert http.get("/words", **threads).status_code == 200

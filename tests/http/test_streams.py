@@ -106,9 +106,3 @@ def test_model_takes_no_streams():
 
     with pytest.raises(TypeError, match="'notes' serves a model, which takes no str"):
         records.add("notes", SQLAlchemyService(Note), public=True)
-
-
-@pytest.mark.parametrize("size", [0, -1, "1", True])
-def test_wrong_size_is_refused(size):
-    with pytest.raises(ValueError, match="'max_size' must be a positive integer"):
-        StreamParser(size)
