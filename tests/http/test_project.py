@@ -97,6 +97,15 @@ def test_choices_leave_files_out(tmp_path):
     )
 
 
+@pytest.mark.parametrize("file", ["Dockerfile", "compose.yaml"])
+def test_gunicorn_takes_the_place_of_the_shell_in_a_container(tmp_path, file):
+    """A shell would not pass on the signal by which the container stops."""
+    write_project(tmp_path, "shop")
+
+    text = (tmp_path / "shop" / file).read_text()
+    assert text.count("exec gunicorn") == text.count("gunicorn") == 1
+
+
 def test_secrets_are_new_and_outside_of_version_control(tmp_path):
     write_project(tmp_path, "one")
     write_project(tmp_path, "two")
