@@ -7,7 +7,7 @@ from http.client import HTTPConnection
 
 import websocket
 
-from flask_records.realtime.asgi.protocol import Packet, PROTOCOLS
+from flask_records.realtime.protocol import Packet, PROTOCOLS
 
 
 class Polling:

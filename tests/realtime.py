@@ -258,7 +258,7 @@ def connected(url, **headers):
 
 def loop_of(site):
     """The event loop that holds the connections of a site."""
-    return site.app.extensions["records_realtime"].transport
+    return site.app.extensions["records_realtime"].worker
 
 
 def reason_of(client):

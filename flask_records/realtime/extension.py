@@ -150,7 +150,15 @@ class Realtime:
         :param name: The name, which any connection may join.
         :raises RuntimeError: The application is not set up.
         """
-        return Channel(name, _required_server())
+        server = _server()
+
+        if server is None:
+            raise RuntimeError(
+                "There is no application with real time. Call realtime.init_app(app),"
+                " and use it inside of 'with app.app_context():'."
+            )
+
+        return Channel(name, server)
 
     def is_listened_to(self) -> bool:
         """Return whether there are connections, or other workers may have some."""
@@ -239,18 +247,6 @@ def _as_authenticated(event: str, connection: Connection) -> None:
     own = connection.user_channel
     connection.leave(ANONYMOUS)
     connection.join(AUTHENTICATED, *([] if own is None else [own]))
-
-
-def _required_server() -> Server:
-    server = _server()
-
-    if server is None:
-        raise RuntimeError(
-            "There is no application with real time. Call realtime.init_app(app), and"
-            " use it inside of 'with app.app_context():'."
-        )
-
-    return server
 
 
 def _server() -> Server | None:

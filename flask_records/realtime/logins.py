@@ -32,16 +32,9 @@ INTERVAL: t.Final = 1
 CHECKS: t.Final = 25
 """The number of logins in each check, besides those that have expired."""
 
-LOGGED_OUT: t.Final = "loggedOut"
-"""The event that gives a client the reason for the end of its login."""
-
 
 class Logins:
-    """Checks the logins of a worker's connections, and ends those that are invalid.
-
-    :param server: The server of the connections.
-    :param signal: The receivers of events of connections.
-    """
+    """Checks the logins of a worker's connections, and ends those that are invalid."""
 
     def __init__(self, server: Server, signal: OrderedSignal) -> None:
         self._server = server
@@ -146,10 +139,7 @@ class Logins:
         self._check([*expired, *remaining[:CHECKS]], is_routine=True)
 
     def _of(self, service: AuthenticationService, ids: set[str]) -> list[Connection]:
-        """Return the connections of users, of tokens or of sessions of a service.
-
-        :param ids: The identifiers of either, as text.
-        """
+        """Return the connections of users, of tokens or of sessions of a service."""
         return [
             connection
             for connection in self._connections.all()
@@ -189,7 +179,6 @@ class Logins:
         group: Mapping[Connection, Record],
         is_routine: bool,
     ) -> None:
-        transport = self._server.transport
         refusal, login = None, Params(authenticator=service)
 
         try:
@@ -200,7 +189,7 @@ class Logins:
 
             if refusal.code is None or refusal.code >= 500:
                 if not (is_routine and isinstance(refusal, Unavailable)):
-                    transport.tell([*group], "end", LOAD_ANEW)
+                    self._server.tell([*group], "end", LOAD_ANEW)
 
                 return
 
@@ -212,7 +201,7 @@ class Logins:
                     self._set(connection, login)
 
                     if refusal is not None and had_login:
-                        transport.tell([connection], "log_out", str(refusal))
+                        self._server.log_out(connection, str(refusal))
 
     def _set(self, connection: Connection, params: Params) -> None:
         previous = connection.login

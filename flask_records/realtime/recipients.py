@@ -28,9 +28,6 @@ if t.TYPE_CHECKING:
 class Recipients:
     """Selects the connections that get events of one service in one transaction. A rule
     is called once for each user at most.
-
-    :param messages: The events.
-    :param connections: All connections of this worker.
     """
 
     def __init__(

@@ -19,6 +19,7 @@ from .connections import Connection, Connections, LOAD_ANEW
 from .log import Log, MemoryLog
 from .logins import Logins
 from .messages import MAX_SIZE, Message, message_of
+from .protocol import ClientEvent
 from .recipients import Recipients
 
 if t.TYPE_CHECKING:
@@ -34,7 +35,6 @@ if t.TYPE_CHECKING:
     from .extension import Realtime
     from .recipients import Delivery
     from .settings import Settings
-    from .testing import MemoryTransport
 
 logger = logging.getLogger(__package__)
 
@@ -59,6 +59,9 @@ MAX_EVENTS: t.Final = 100
 DISCONNECTED: t.Final = "disconnected"
 """The event with the reason for which the application disconnects a client."""
 
+LOGGED_OUT: t.Final = "loggedOut"
+"""The event that gives a client the reason for the end of its login."""
+
 REASON: t.Final = "The server has ended the connection."
 """The message to a client whose connection the application ends, by default."""
 
@@ -66,8 +69,10 @@ REASON: t.Final = "The server has ended the connection."
 class Server:
     """Follows the log of events, and sends connections those that they may see."""
 
-    transport: Worker | MemoryTransport
-    """Carries events to clients, once there are any."""
+    worker: Worker | None = None
+    """The ASGI server's worker that holds the clients. Without one, clients of tests
+    get events within the call.
+    """
 
     def __init__(
         self,
@@ -130,6 +135,22 @@ class Server:
         if self.connections.remove(connection):
             self.logins.announce("disconnect", connection)
 
+    def tell(
+        self, connections: Sequence[Connection], method: str, *arguments: t.Any
+    ) -> None:
+        """Call a method of each connection's client."""
+        if self.worker is not None:
+            self.worker.tell(connections, method, *arguments)
+            return
+
+        for connection in connections:
+            if connection.client is not None:
+                getattr(connection.client, method)(*arguments)
+
+    def log_out(self, connection: Connection, reason: str) -> None:
+        """Inform a client that its login is over."""
+        self.tell([connection], "log_out", self._own_event(LOGGED_OUT, reason))
+
     def disconnect_members(self, channel: str, reason: str | None) -> None:
         """Disconnect the members of a channel, on all workers, once the call in
         progress has been committed, or at once.
@@ -164,8 +185,8 @@ class Server:
         end = time.monotonic() + MAX_DELAY
 
         while (
-            self._is_followed
-            and self.transport.waiting > MAX_WAITING
+            self.worker is not None
+            and self.worker.waiting > MAX_WAITING
             and time.monotonic() < end
         ):
             time.sleep(DELAY)
@@ -173,7 +194,7 @@ class Server:
     def _append(self, entries: Sequence[bytes], *, is_last: bool = True) -> None:
         self.log.append(entries, is_last=is_last)
 
-        if self.connections and not self.transport.has_threads:
+        if self.connections and self.worker is None:
             self.catch_up()
 
     def _begin_to_follow(self) -> None:
@@ -185,11 +206,11 @@ class Server:
             self.log.start()
             self._is_followed = True
 
-        if self.transport.has_threads:
-            for run in (self._follow, self.logins.watch):
+        if self.worker is not None:
+            for run in (partial(self._follow, self.worker), self.logins.watch):
                 threading.Thread(target=run, daemon=True).start()
 
-    def _follow(self) -> None:
+    def _follow(self, worker: Worker) -> None:
         """Handle the entries of the log until the server stops."""
         threading.current_thread().name = "records-events"
 
@@ -197,7 +218,7 @@ class Server:
             if entries := self.log.read(READ_TIMEOUT):
                 # The interpreter serves one thread at a time: those who wrote are
                 # answered first.
-                self.transport.wait_for_answers(HEAD_START)
+                worker.wait_for_answers(HEAD_START)
                 self._handle(entries)
 
     def catch_up(self) -> None:
@@ -233,7 +254,8 @@ class Server:
             # Logins that end leave the channels.
             if "disconnect" in entry:
                 members = self.connections.members(entry["disconnect"])
-                self.transport.tell(members, "dismiss", entry["reason"])
+                event = self._own_event(DISCONNECTED, entry["reason"])
+                self.tell(members, "dismiss", event)
 
         with self.app.app_context():
             # All entries are sent to the logins of now.
@@ -264,13 +286,17 @@ class Server:
         for message in messages:
             for record, connections in deliveries.get(message, ()):
                 self.events_sent += len(connections)
-                path, name = message.service, message.event
-                self.transport.send_event(path, name, record, connections)
+                event = ClientEvent(message.service, message.event, record)
+                self.tell(connections, "send_event", event)
 
     def _hang_up(self, connections: Sequence[Connection]) -> None:
         """Let clients load anew that may have missed an event."""
         if connections:
-            self.transport.tell(connections, "end", LOAD_ANEW)
+            self.tell(connections, "end", LOAD_ANEW)
+
+    def _own_event(self, name: str, reason: str) -> ClientEvent:
+        """Return an event of a connection."""
+        return ClientEvent("", name, {"message": reason}, self.settings.stream_name)
 
 
 def _parts(texts: Sequence[bytes]) -> list[list[bytes]]:

@@ -10,40 +10,13 @@ from flask import request
 from ..http.formatter import dumps
 from ..http.test_client import error_of
 from .calls import answer_json
-from .logins import LOGGED_OUT
-from .server import DISCONNECTED
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from .connections import Connection, Reason
+    from .connections import Reason
+    from .protocol import ClientEvent
     from .server import Server
-
-
-class MemoryTransport:
-    """Carries events to clients in the same process, in the thread that writes."""
-
-    has_threads = False
-    """``False``: events are sent within the call."""
-    waiting = 0
-    """No events wait."""
-
-    def wait_for_answers(self, timeout: float) -> None:
-        """Return at once: a call is answered after its events."""
-
-    def send_event(
-        self, path: str, name: str, record: t.Any, connections: Sequence[Connection]
-    ) -> None:
-        """Send an event to connections."""
-        self.tell(connections, "receive", f"{path} {name}", dumps(record))
-
-    def tell(
-        self, connections: Sequence[Connection], method: str, *arguments: t.Any
-    ) -> None:
-        """Call a method of each connection's client."""
-        for connection in connections:
-            if connection.client is not None:
-                getattr(connection.client, method)(*arguments)
 
 
 class SocketClient:
@@ -57,10 +30,7 @@ class SocketClient:
     """
 
     def __init__(self, server: Server, headers: Mapping[str, str]) -> None:
-        if not hasattr(server, "transport"):
-            server.transport = MemoryTransport()
-
-        if not isinstance(server.transport, MemoryTransport):
+        if server.worker is not None:
             raise RuntimeError(
                 "An ASGI server serves the application. Make another one."
             )
@@ -115,20 +85,17 @@ class SocketClient:
 
     # The server of the connections calls these methods.
 
-    def receive(self, name: str, text: bytes) -> None:
-        """Take an event.
+    def send_event(self, event: ClientEvent) -> None:
+        """Take an event."""
+        self._events.append((event.title, json.loads(event.json)))
 
-        :param text: The record as JSON.
-        """
-        self._events.append((name, json.loads(text)))
-
-    def log_out(self, reason: str) -> None:
+    def log_out(self, event: ClientEvent) -> None:
         """Learn that the login is over."""
-        self._events.append((LOGGED_OUT, {"message": reason}))
+        self.send_event(event)
 
-    def dismiss(self, reason: str) -> None:
+    def dismiss(self, event: ClientEvent) -> None:
         """Take the reason for which the application disconnects the client."""
-        self._events.append((DISCONNECTED, {"message": reason}))
+        self.send_event(event)
         self.disconnect()
 
     def end(self, reason: Reason) -> None:

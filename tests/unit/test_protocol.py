@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flask_records import BadRequest
-from flask_records.realtime.asgi import protocol as protocols
-from flask_records.realtime.asgi.protocol import (
+from flask_records.realtime import protocol as protocols
+from flask_records.realtime.protocol import (
     ClientMessage,
     Legacy,
     Modern,

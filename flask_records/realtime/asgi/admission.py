@@ -16,7 +16,7 @@ from werkzeug.wsgi import get_host
 from ...authentication.limits import network_of
 from ...errors import BadRequest, Forbidden, Unavailable
 from ...http.origins import ALL
-from .protocol import Legacy, PROTOCOLS
+from ..protocol import Legacy, PROTOCOLS
 from .requests import environ_of, retried_after
 
 if t.TYPE_CHECKING:

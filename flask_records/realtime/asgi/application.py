@@ -12,8 +12,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from ...errors import BadRequest, MethodNotAllowed, NotFound
 from ..connections import BURST
-from ..settings import stream_path_of
-from .protocol import (
+from ..protocol import (
     CLOSE,
     decode,
     NOOP,
@@ -22,6 +21,7 @@ from .protocol import (
     PROTOCOLS,
     UPGRADE,
 )
+from ..settings import stream_path_of
 from .requests import parts_of, paths_of, refuse, respond
 from .senders import LINGER, PollQueue, socket_sender, until_ended
 from .session import JOIN_TIMEOUT, LARGE, Session

@@ -14,8 +14,6 @@ from werkzeug.datastructures import EnvironHeaders
 
 from ...http.error_handler import body_of
 from ..connections import Reason
-from ..logins import LOGGED_OUT
-from .protocol import ClientEvent
 
 if t.TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -25,7 +23,7 @@ if t.TYPE_CHECKING:
     from ...errors import RecordsError
     from ...typing import Record
     from ..connections import Connection
-    from .protocol import Packet
+    from ..protocol import ClientEvent, Packet
     from .senders import Sender
     from .worker import Worker
 
@@ -97,23 +95,15 @@ class Client(ABC):
         """Do what is due now."""
 
     @abstractmethod
-    def dismiss(self, reason: str) -> None:
-        """Disconnect the client for the application."""
+    def dismiss(self, event: ClientEvent) -> None:
+        """Disconnect the client for the application, with the reason."""
 
-    def log_out(self, reason: str) -> None:
-        """Inform the client that its login is over."""
-        self.send_event(self._own_event(LOGGED_OUT, reason))
-
-    def _own_event(self, name: str, reason: str) -> ClientEvent:
-        """Return an event of the connection."""
-        path = self._server.settings.stream_name
-        return ClientEvent("", name, {"message": reason}, path)
+    def log_out(self, event: ClientEvent) -> None:
+        """Inform the client that its login is over, with the reason."""
+        self.send_event(event)
 
     def end(self, reason: Reason | None = None) -> None:
-        """Hang up, so that the client connects again. Nothing happens if it is done.
-
-        :param reason: The reason that the client gets, if any.
-        """
+        """Hang up, so that the client connects again. Nothing happens if it is done."""
         if not self.is_open:
             return
 

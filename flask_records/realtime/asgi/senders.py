@@ -13,7 +13,7 @@ from operator import attrgetter
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .protocol import Packet
+    from ..protocol import Packet
     from .requests import Receive, Scope, Send
 
     Message: t.TypeAlias = dict[str, t.Any]

@@ -9,12 +9,11 @@ import typing as t
 from functools import partial
 
 from ...errors import BadRequest, Unavailable
+from .. import protocol as packets
 from ..calls import answer_json
 from ..connections import Reason
-from ..server import DISCONNECTED
-from . import protocol as packets
+from ..protocol import ClientMessage, NAMESPACE, Packet, size
 from .client import Client, FAREWELL
-from .protocol import ClientMessage, NAMESPACE, Packet, size
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +23,7 @@ if t.TYPE_CHECKING:
     from ...errors import RecordsError
     from ...typing import Record
     from ..connections import Connection
-    from .protocol import ClientEvent, Modern
+    from ..protocol import ClientEvent, Modern
     from .senders import PollQueue, Sender
     from .worker import Worker
 
@@ -57,8 +56,6 @@ UNCHECKED: t.Final = Reason(1013, "The login can't be checked now. Connect again
 class Session(Client):
     """A client of Socket.IO. It asks for a connection in time, which it has until it or
     the server ends it.
-
-    :param protocol: The protocol that the client speaks.
     """
 
     def __init__(
@@ -171,9 +168,9 @@ class Session(Client):
         self._leave_place = leave_place
         self._change_sender(sender, queue.take())
 
-    def dismiss(self, reason: str) -> None:
+    def dismiss(self, event: ClientEvent) -> None:
         """Disconnect the client from Socket.IO, and let it hang up."""
-        self.send_event(self._own_event(DISCONNECTED, reason))
+        self.send_event(event)
         self._offer(packets.LEFT)
 
         if self.is_open:

@@ -10,9 +10,8 @@ from contextlib import suppress
 
 from ...errors import TooManyRequests, Unavailable
 from ...http.qs import parse
-from ..server import DISCONNECTED
+from ..protocol import ClientEvent, Packet
 from .client import Client, FAREWELL, NO_PLACE_OF_USER
-from .protocol import ClientEvent, Packet
 from .requests import NO_SNIFFING, refuse, retried_after
 from .senders import body_message, PollQueue, response_sender, until_ended
 
@@ -63,8 +62,6 @@ def query_of(environ: WSGIEnvironment) -> Record:
 class Stream(Client):
     """A client that gets events over HTTP. The connection breaks so that the client
     connects again and loads anew, or is over if the application disconnects it.
-
-    :param query: The query of the request.
     """
 
     def __init__(
@@ -108,14 +105,14 @@ class Stream(Client):
             self._deadline = now + HEARTBEAT
             self._offer(COMMENT)
 
-    def log_out(self, reason: str) -> None:
+    def log_out(self, event: ClientEvent) -> None:
         """Inform the client that its login is over, and hang up."""
-        super().log_out(reason)
+        super().log_out(event)
         asyncio.get_running_loop().call_later(FAREWELL, self.end)
 
-    def dismiss(self, reason: str) -> None:
+    def dismiss(self, event: ClientEvent) -> None:
         """End the stream for the application, so that the client stays away."""
-        self.send_event(self._own_event(DISCONNECTED, reason))
+        self.send_event(event)
 
         if self.is_open and self.sender is not self._queue:
             self._close()

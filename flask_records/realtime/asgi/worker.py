@@ -15,7 +15,6 @@ from operator import methodcaller
 
 from ..connections import Reason
 from .admission import Admission
-from .protocol import ClientEvent
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -59,12 +58,7 @@ STOPPED: t.Final = Reason(1001, "The server stops.")
 class Worker:
     """Holds the clients of one worker, and sends them events. Calls run in a pool of
     threads.
-
-    :param threads: The maximum number of threads for calls.
     """
-
-    has_threads = True
-    """``True``: events come from a thread."""
 
     def __init__(self, server: Server, threads: int) -> None:
         self.server = server
@@ -96,12 +90,6 @@ class Worker:
         """The number of times that an event waits to be sent to a connection."""
 
     # Any thread may call these methods.
-
-    def send_event(
-        self, path: str, name: str, record: t.Any, connections: Sequence[Connection]
-    ) -> None:
-        """Send an event to connections."""
-        self.tell(connections, "send_event", ClientEvent(path, name, record))
 
     def wait_for_answers(self, timeout: float) -> None:
         """Wait until the calls and requests in progress are answered, for a time."""
@@ -136,7 +124,7 @@ class Worker:
     def begin(self) -> None:
         """Run what is posted in the event loop that is running."""
         self._loop = asyncio.get_running_loop()
-        self.server.transport = self
+        self.server.worker = self
         self.start(self._check())
         self.start(self._send_all())
 

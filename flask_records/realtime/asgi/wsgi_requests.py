@@ -126,8 +126,6 @@ class Upload:
 class Requests:
     """Answers requests of the application, each in one thread, once their bodies have
     arrived.
-
-    :param threads: The maximum number of threads.
     """
 
     def __init__(self, worker: Worker, threads: int) -> None:

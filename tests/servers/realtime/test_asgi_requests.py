@@ -299,7 +299,7 @@ def test_uploads_of_a_worker_have_a_bound_together():
 
     with serving_app(app) as connection:
         upload = partial(fetch, connection, "POST", "/")
-        worker = app.extensions["records_realtime"].transport
+        worker = app.extensions["records_realtime"].worker
         held = raw(connection, text + "x" * 3_000_000)
         wait_until(lambda: worker.uploaded == 3_000_000)
         refused = upload(b"x" * 2_000_000)
@@ -375,7 +375,7 @@ def test_requests_that_find_no_room_are_refused(monkeypatch):
         text = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
         # There are 8 threads.
         opened = [raw(connection, text) for _ in range(10)]
-        worker = flask.extensions["records_realtime"].transport
+        worker = flask.extensions["records_realtime"].worker
         wait_until(lambda: worker.running == 10, 30)
         response, body = fetch(connection)
         may_go_on.set()

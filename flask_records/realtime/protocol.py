@@ -8,9 +8,9 @@ import struct
 import typing as t
 from functools import cached_property
 
-from ...errors import BadRequest
-from ...http.formatter import dumps
-from ..calls import RESERVED
+from ..errors import BadRequest
+from ..http.formatter import dumps
+from .calls import RESERVED
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -107,41 +107,36 @@ def opening(welcome: dict[str, t.Any]) -> Packet:
 class ClientEvent:
     """An event as clients get it, encoded once for all of them.
 
-    :param path: The path of the service. None for an event of the connection.
-    :param name: The name of the event.
-    :param record: Its record.
+    :param path: The path of the service, empty for an event of the connection.
     :param stream_path: The path of the event in streams, of the service by default.
     """
 
     def __init__(
         self, path: str, name: str, record: t.Any, stream_path: str | None = None
     ) -> None:
-        self._path = path
+        self.title = f"{path} {name}".lstrip()
+        """The path of the service, and the name."""
+        self.json = dumps(record).decode()
+        """The record as JSON."""
         self._name = name
         self._stream_path = path if stream_path is None else stream_path
-        self._json = dumps(record).decode()
 
     @cached_property
     def packet(self) -> Packet:
         """The packet of Socket.IO."""
-        name = _text(f"{self._path} {self._name}".lstrip())
-        return Packet(f"{CALL}[{name},{self._json}]")
+        return Packet(f"{CALL}[{_text(self.title)},{self.json}]")
 
     @cached_property
     def part(self) -> Packet:
         """The event of a stream."""
         event, path = _text(self._name), _text(self._stream_path)
         # The client of version 6 reads one line.
-        json = f'{{"event":{event},"data":{self._json},"path":{path}}}'
+        json = f'{{"event":{event},"data":{self.json},"path":{path}}}'
         return Packet(f"data: {json}\n\n")
 
 
 def answered(number: int, arguments: bytes) -> Packet:
-    """Return the packet of an answer.
-
-    :param number: The number of the message.
-    :param arguments: The arguments of the answer as JSON.
-    """
+    """Return the packet of an answer, whose arguments are JSON."""
     return Packet(f"{MESSAGE}{ACK}{number}{arguments.decode()}")
 
 
@@ -279,8 +274,6 @@ def decode(
 ) -> list[tuple[str, str]]:
     """Return the types and the data of the packets of a body, without attachments.
 
-    :param max_size: The maximum number of bytes of a packet.
-    :param max_calls: The maximum number of calls.
     :raises BadRequest: The body can't be read, or too much is in it.
     """
     try:
