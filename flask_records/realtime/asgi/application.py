@@ -149,17 +149,17 @@ class Application:
         session.begin(["websocket"] if is_polling and may_upgrade else [])
         return session
 
-    def _session_of(self, query: dict[str, str]) -> Session:
-        """Return the session that a request names.
+    def _polling(self, query: dict[str, str]) -> tuple[Session, PollQueue]:
+        """Return the session that a request names, with its packets.
 
-        :raises BadRequest: There is no such session.
+        :raises BadRequest: There is no such session that polls.
         """
         client = self.worker.clients.get(query.get("sid", ""))
 
-        if not isinstance(client, Session):
-            raise BadRequest("Invalid session. Connect again.")
+        if isinstance(client, Session) and isinstance(client.sender, PollQueue):
+            return client, client.sender
 
-        return client
+        raise BadRequest("Invalid session. Connect again.")
 
     # WebSockets
 
@@ -169,11 +169,7 @@ class Application:
         """Serve a WebSocket until it is closed."""
         query = _query_of(scope)
         self._admission.check(query, "websocket")
-        previous = self._session_of(query) if "sid" in query else None
-
-        if previous is not None and not isinstance(previous.sender, PollQueue):
-            raise BadRequest("The session has a WebSocket.")
-
+        previous = self._polling(query) if "sid" in query else None
         leave_place = self._admission.admit(environ)
         session = sender = None
 
@@ -185,7 +181,7 @@ class Application:
                 if previous is None:
                     session = self._begin(environ, query, leave_place, sender)
                 else:
-                    session = await _upgraded(previous, receive, sender, leave_place)
+                    session = await _upgraded(*previous, receive, sender, leave_place)
 
                 while session is not None and (message := await receive())["type"] == (
                     "websocket.receive"
@@ -231,17 +227,14 @@ class Application:
             session = self._begin(environ, query, leave_place, queue)
             body = session.protocol.join(queue.take())
         else:
-            body = await self._go_on(self._session_of(query), method, receive)
+            body = await self._go_on(*self._polling(query), method, receive)
 
         await respond(send, body)
 
-    async def _go_on(self, session: Session, method: str, receive: Receive) -> bytes:
+    async def _go_on(
+        self, session: Session, queue: PollQueue, method: str, receive: Receive
+    ) -> bytes:
         """Return the answer to a later request of a session."""
-        queue = session.sender
-
-        if not isinstance(queue, PollQueue):
-            raise BadRequest("The session has a WebSocket.")
-
         if queue.is_posted_to if method == "POST" else queue.is_polled:
             session.end()
             raise BadRequest("Another request of the session is under way.")
@@ -283,16 +276,19 @@ class Application:
 
 
 async def _upgraded(
-    session: Session, receive: Receive, sender: Sender, leave_place: Callable[[], None]
+    session: Session,
+    queue: PollQueue,
+    receive: Receive,
+    sender: Sender,
+    leave_place: Callable[[], None],
 ) -> Session | None:
     """Return a session whose client has confirmed that a WebSocket replaces polling,
     or ``None``.
     """
     is_probe = await _next_text(receive, JOIN_TIMEOUT) == PROBE.text
-    queue = session.sender
 
     # Another one may have replaced it, or be about to.
-    if not is_probe or not isinstance(queue, PollQueue) or queue.patience is not None:
+    if not is_probe or session.sender is not queue or queue.patience is not None:
         return None
 
     # The client waits for the request that polls. This ends it, and it may send another
