@@ -8,7 +8,6 @@ import logging
 import typing as t
 from collections import Counter
 from contextlib import ExitStack
-from functools import cached_property
 
 from werkzeug.middleware.proxy_fix import ProxyFix
 from werkzeug.wsgi import get_host
@@ -65,27 +64,16 @@ class Admission:
         self._by_address: Counter[str] = Counter()
         self._logged: set[str] = set()
 
-    @cached_property
-    def _proxy(self) -> ProxyFix | None:
-        """The proxy that the application trusts for requests."""
-        # The application may get it after its setup.
-        middleware: t.Any = self._app.wsgi_app
-
-        if not isinstance(middleware, ProxyFix):
-            return None
-
-        proxy = copy.copy(middleware)
-        proxy.app = lambda environ, start_response: ()
-        return proxy
-
     def environ(self, scope: Scope) -> WSGIEnvironment:
         """Return a request as WSGI has it, and as the application's proxy describes it,
         without its body.
         """
-        environ = environ_of(scope, io.BytesIO())
+        environ, middleware = environ_of(scope, io.BytesIO()), self._app.wsgi_app
 
-        if self._proxy is not None:
-            self._proxy(environ, t.cast(t.Any, None))
+        if isinstance(middleware, ProxyFix):
+            proxy = copy.copy(middleware)
+            proxy.app = lambda environ, start_response: ()
+            proxy(environ, t.cast(t.Any, None))
 
         return environ
 
