@@ -152,32 +152,25 @@ class Requests:
                 return
 
             environ = environ_of(scope, body) | {STREAMS: self._streams}
+            loop, app = asyncio.get_running_loop(), self._worker.server.app
+            exchange = Exchange(loop, receive, send)
+            # Middleware around the application may have set variables.
+            run = contextvars.copy_context().run
             self._number += 1
             self._worker.running += 1
 
             try:
-                await self._answer(environ, receive, send)
+                answer = exchange.answer
+                await loop.run_in_executor(self._pool, run, answer, app, environ)
+                await exchange.finish()
             finally:
+                exchange.leave()
                 self._number -= 1
                 self._worker.finish()
 
     def shutdown(self) -> None:
         """Answer no more requests."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-
-    async def _answer(
-        self, environ: WSGIEnvironment, receive: Receive, send: Send
-    ) -> None:
-        loop, app = asyncio.get_running_loop(), self._worker.server.app
-        exchange = Exchange(loop, receive, send)
-        # Middleware around the application may have set variables.
-        run = contextvars.copy_context().run
-
-        try:
-            await loop.run_in_executor(self._pool, run, exchange.answer, app, environ)
-            await exchange.finish()
-        finally:
-            exchange.leave()
 
 
 class Exchange:
