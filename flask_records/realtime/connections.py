@@ -191,11 +191,6 @@ class Connection:
         """The payload of the login's token, or an empty one."""
         return (self.login.authentication or {}).get("payload") or {}
 
-    def set_login(self, login: Params) -> None:
-        """Set the login after a check of the credentials."""
-        self.login = login
-        self.expires_at = self.payload.get("exp", math.inf)
-
     def join(self, *channels: str) -> None:
         """Join channels by name, to get the events that are published to them."""
         self.registry.move(self, lambda present: present.union(channels))

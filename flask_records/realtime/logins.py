@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 import typing as t
 from collections import defaultdict
@@ -205,7 +206,8 @@ class Logins:
 
     def _set(self, connection: Connection, params: Params) -> None:
         previous = connection.login
-        connection.set_login(params)
+        connection.login = params
+        connection.expires_at = connection.payload.get("exp", math.inf)
 
         if _identity(previous) == _identity(params):
             return
