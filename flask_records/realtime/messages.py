@@ -60,12 +60,6 @@ class Message:
     rule_values: Record = field(default_factory=dict)
     """Values that are not in the record, which rules need."""
 
-    @classmethod
-    def of_json(cls, value: Record) -> Message:
-        """Return the event of a JSON value."""
-        names = ("service", "event", "record", "channels", "rule_values")
-        return cls(*[value[name] for name in names])
-
     @property
     def stored(self) -> t.Any:
         """The record with the values that rules are asked about."""

@@ -246,8 +246,7 @@ class Server:
 
     def _handle_entries(self, entries: Sequence[Record]) -> None:
         transactions = [
-            [Message.of_json(each) for each in entry.get("events", ())]
-            for entry in entries
+            [Message(**each) for each in entry.get("events", ())] for entry in entries
         ]
 
         for entry in entries:
