@@ -236,7 +236,11 @@ class Worker:
                 client = t.cast("Client | None", connection.client)
 
                 if client is not None:
-                    tell(client)
+                    try:
+                        tell(client)
+                    except Exception:
+                        # The other clients must get theirs.
+                        logger.exception("An event could not be sent to a client.")
 
                     if client.unsent <= self.max_unsent // 2:
                         client.is_slow = False
