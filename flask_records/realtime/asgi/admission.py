@@ -88,7 +88,8 @@ class Admission:
             return
 
         if origin != f"{environ['wsgi.url_scheme']}://{get_host(environ)}":
-            raise Forbidden("Not an accepted origin. See RECORDS_REALTIME['origins'].")
+            words = "Not an accepted origin. See RECORDS_REALTIME['origins']."
+            raise Forbidden(self._logged_once(words))
 
     def check(self, query: Mapping[str, str], transport: str) -> None:
         """Refuse a transport or a version of the protocol.

@@ -140,7 +140,7 @@ def test_stream_is_read_by_get_alone(records, tmp_path, caplog, verb):
     assert not [each for each in caplog.records if "connections" in each.getMessage()]
 
 
-def test_page_of_another_origin_is_refused(records, tmp_path):
+def test_page_of_another_origin_is_refused(records, tmp_path, caplog):
     origin = "https://app.test"
 
     with live(records, tmp_path, {**STREAM, "origins": [origin]}) as site:
@@ -152,6 +152,7 @@ def test_page_of_another_origin_is_refused(records, tmp_path):
             pass
 
     assert (refused.status, body["className"]) == (403, "forbidden")
+    assert "Not an accepted origin" in caplog.text
     assert "access-control-allow-origin" not in refused.headers
     assert accepted.headers["access-control-allow-origin"] == origin
 
