@@ -2,11 +2,11 @@
 
 const SIZE = 500
 const WAIT = 1000
-const CHANGES = ['created', 'updated', 'patched', 'removed']
+export const CHANGES = ['created', 'updated', 'patched', 'removed']
 
 // Collects the events of a connection: the last 500 in `entries`, newest first. It has
 // the event 'entry' (detail: the entry), and 'clear'. Entries have numbers that rise.
-class EventLog extends EventTarget {
+export class EventLog extends EventTarget {
   constructor (connection) {
     super()
     this.entries = []
@@ -25,14 +25,6 @@ class EventLog extends EventTarget {
     this.entries = []
     this.dispatchEvent(new Event('clear'))
   }
-}
-
-const logs = new WeakMap()
-
-// Returns the log of a connection, which begins when it is first asked for.
-export function eventLogOf (connection) {
-  if (!logs.has(connection)) logs.set(connection, new EventLog(connection))
-  return logs.get(connection)
 }
 
 // Calls a function with the events of changes, at most once a second, and without any

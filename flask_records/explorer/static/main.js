@@ -1,6 +1,6 @@
 // The frame of the explorer: its header, its navigation, and the view that the address names.
 import { absence, announce, button, element, guardActions, isTyped, mayLeave, moveByArrows, replace } from './dom.js'
-import { eventLogOf } from './eventlog.js'
+import { EventLog } from './eventlog.js'
 import { servicesList } from './groups.js'
 import { address, readAddress } from './paths.js'
 import { homeOf, nameOf } from './values.js'
@@ -84,7 +84,7 @@ function drawFrame (explorer) {
   drawState()
   replace(document.getElementById('header'),
     element('a', { href: address(''), class: 'name' }, description.name),
-    description.isRefused ? null : element('nav', { 'aria-label': 'Pages' }, element('ul', {}, pages.map(([view, title]) => linkItem(address(view), title)))),
+    description.isRefused ? null : element('nav', { 'aria-label': 'Pages' }, element('ul', {}, pages.map(([view, title]) => element('li', {}, element('a', { href: address(view) }, title))))),
     element('div', { class: 'row' }, description.isRefused ? null : state, caller))
   const navigation = document.getElementById('navigation')
   navigation.hidden = description.services.length === 0
@@ -101,8 +101,6 @@ function goToSearch (event) {
   event.preventDefault()
   box.select()
 }
-
-const linkItem = (href, text) => element('li', {}, element('a', { href }, text))
 
 // Many services are longer than the screen: a column, or a line on a phone.
 function scrollToCurrent (navigation) {
@@ -186,14 +184,13 @@ async function start () {
   if (!comeBack()) return
   const description = await describe(keptLogin()?.token === token ? services : undefined)
   const connection = new Connection(description)
-  const explorer = { description, services: connection.services, connection, go: hash => { location.hash = hash } }
+  // Events are kept before somebody looks at them.
+  const explorer = { description, services: connection.services, connection, log: new EventLog(connection), go: hash => { location.hash = hash } }
   guardActions(error => admit(explorer, error))
   connection.addEventListener('ended', () => {
     const message = announce('The login has ended. Log in again: nothing that is typed is lost.', 'error')
     connection.addEventListener('renewed', () => message.remove(), { once: true })
   })
-  // Events are kept before somebody looks at them.
-  eventLogOf(connection)
   // A connection that fails is told while the login waits for it.
   drawFrame(explorer)
   addEventListener('hashchange', ({ oldURL }) => {

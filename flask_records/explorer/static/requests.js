@@ -52,14 +52,12 @@ export async function answerOf (response) {
   return answer
 }
 
-const { modules } = document.documentElement.dataset
-const { others, ...needed } = JSON.parse(modules)
+const { others, ...needed } = JSON.parse(document.documentElement.dataset.modules)
 const { view, parts: [path], query } = readAddress()
 
 // Loads modules before they are imported: those of other views by default.
 export function preload (names = others) {
-  const links = names.map(name => Object.assign(document.createElement('link'), { rel: 'modulepreload', href: new URL(name, import.meta.url) }))
-  document.head.append(...links)
+  document.head.append(...names.map(name => Object.assign(document.createElement('link'), { rel: 'modulepreload', href: new URL(name, import.meta.url) })))
 }
 
 // Whether the view reads records alone, which needs no client.

@@ -1,20 +1,19 @@
 // The custom methods of a service, to be tried.
 import { element, replace } from '../dom.js'
+import { CHANGES } from '../eventlog.js'
 import { described } from '../schema.js'
 import { wayBack } from '../values.js'
 import { makeForm } from './form.js'
-import { makeLog } from './log.js'
+import { makeLog } from './events.js'
 
 export async function show (place, explorer, route, signal) {
   const [path] = route.parts
   const service = explorer.services.get(path)
   const title = element('h1', { tabindex: -1 }, service ? `Custom methods of ${path}` : 'Not here')
   if (!service?.customMethods.length) return replace(place, title, element('p', {}, `There are no custom methods of ${path} for you.`))
-  const names = service.events.filter(name => !['created', 'updated', 'patched', 'removed'].includes(name))
+  const names = service.events.filter(name => !CHANGES.includes(name))
   replace(place,
-    element('div', { class: 'record-head' },
-      wayBack(service, 'custom'),
-      title),
+    element('div', { class: 'record-head' }, wayBack(service, 'custom'), title),
     service.customMethods.map(method => drawMethod(explorer, service, method)),
     element('h2', {}, 'Events of this service'),
     names.length ? element('p', { class: 'soft' }, `Of its own: ${names.join(', ')}.`) : null,

@@ -72,9 +72,7 @@ async function callAll ({ explorer, service, find }, method, { count, query }, d
   }
 }
 
-const partsOf = ({ maxMany }, count) => count > maxMany
-  ? `In parts of ${maxMany.toLocaleString()}. One that is refused ends it; those before it stay.`
-  : null
+const partsOf = ({ maxMany }, count) => count > maxMany ? `In parts of ${maxMany.toLocaleString()}. One that is refused ends it; those before it stay.` : null
 
 const records = number => `${number.toLocaleString()} ${number === 1 ? 'record' : 'records'}`
 

@@ -1,7 +1,6 @@
 // The values of the placeholders in the path of a service, which are asked for before a view.
 import { element, field, replace } from '../dom.js'
-import { address } from '../paths.js'
-import { pathWith } from '../paths.js'
+import { address, pathWith } from '../paths.js'
 
 export async function show (place, explorer, { view, parts: [path, ...rest], query }) {
   const { placeholders, description } = explorer.services.get(path)

@@ -11,7 +11,6 @@ import { onEvents } from '../eventlog.js'
 import { manyActions } from './many.js'
 import { Pages, pagesOf, placeOf } from './pages.js'
 
-// Milliseconds from the last key to the search.
 const DELAY = 300
 
 export async function show (place, explorer, route, signal) {
