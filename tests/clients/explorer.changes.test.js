@@ -468,7 +468,7 @@ test('an import is shown, and its mistakes are told, before anything is sent', a
   await explorer.press('CSV')
   const told = () => page.getByRole('alert').getByRole('listitem').allInnerTexts()
   await explorer.control('CSV').fill('name,count,color\nParis, Texas,1,green\na,many,blue\nb,2147483648\n')
-  await explorer.press('Create')
+  await explorer.control('CSV').press('Control+Enter')
   assert.deepEqual(await told(), [
     'Line 2 has 4 cells, the first line has 3.',
     'Line 3: count is not a whole number.',

@@ -198,6 +198,7 @@ async function start () {
     else history.replaceState(null, '', oldURL)
   })
   addEventListener('keydown', goToSearch)
+  addEventListener('keydown', ({ key, ctrlKey, metaKey, target }) => { if (key === 'Enter' && (ctrlKey || metaKey)) target.form?.requestSubmit() })
   addEventListener('beforeunload', event => { if (isTyped(document)) event.preventDefault() })
   const shown = showView(explorer)
   if (isEarly) await shown

@@ -25,8 +25,7 @@ export function makeForm (explorer, fields, { record = {}, start = {}, leftOut =
     onsubmit: event => {
       event.preventDefault()
       return attempt(send, () => submitForm(event.submitter), error => showProblems(alert, entries, error))
-    },
-    onkeydown: event => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit() }
+    }
   }, alert, element('div', { class: 'entries' }, entries), element('div', { class: 'row' }, send, cancel && button('Cancel', cancel)))
 
   const snapshot = () => JSON.stringify(entries.map(entry => entry.isChanged() && entry.snapshot()))
