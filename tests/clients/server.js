@@ -11,6 +11,8 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
+const PYTHON = process.env.PYTHON || 'python3'
+
 export async function freePort () {
   const listener = createServer().listen(0, '127.0.0.1')
   await once(listener, 'listening')
@@ -35,11 +37,12 @@ const SERVERS = { gunicorn, granian, uvicorn }
 
 export async function start (settings = {}, command = SERVERS[process.env.SERVER ?? 'gunicorn']) {
   const folder = await mkdtemp(join(tmpdir(), 'records-'))
+  const database = await newDatabase(folder)
   const port = await freePort()
   const base = `http://127.0.0.1:${port}`
   const env = {
     ...process.env,
-    DATABASE_URL: `sqlite:///${join(folder, 'test.db')}`,
+    DATABASE_URL: database.url,
     SECRET_KEY: randomBytes(32).toString('hex'),
     FLASK_RATELIMIT_ENABLED: 'false',
     ...settings
@@ -49,7 +52,7 @@ export async function start (settings = {}, command = SERVERS[process.env.SERVER
 
   const run = async () => {
     const options = { cwd: ROOT, env, stdio: ['ignore', 'ignore', 'pipe'] }
-    server = spawn(process.env.PYTHON || 'python3', ['-m', ...command(port)], options)
+    server = spawn(PYTHON, ['-m', ...command(port)], options)
     server.stderr.setEncoding('utf8').on('data', text => {
       log += text
       process.stderr.write(text)
@@ -74,7 +77,23 @@ export async function start (settings = {}, command = SERVERS[process.env.SERVER
     },
     async stop () {
       await end()
+      await database.drop()
       await rm(folder, { recursive: true })
+    }
+  }
+}
+
+// An empty database: a file in a folder, or one on the server that the environment names.
+async function newDatabase (folder) {
+  const { TEST_DATABASE_URL: url } = process.env
+  if (!url) return { url: `sqlite:///${join(folder, 'test.db')}`, drop: async () => {} }
+  const owner = spawn(PYTHON, ['-m', 'tests.servers.database', url], { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] })
+  const [line] = await once(owner.stdout.setEncoding('utf8'), 'data')
+  return {
+    url: line.trim(),
+    async drop () {
+      owner.stdin.end()
+      await once(owner, 'exit')
     }
   }
 }
