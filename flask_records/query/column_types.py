@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import typing as t
 import uuid
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from decimal import Context, Decimal
 from types import UnionType
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.types import NullType, TypeDecorator, TypeEngine
 
@@ -25,7 +27,6 @@ from .conversions import (
     Schema,
 )
 from .forms import class_of, is_plain, is_tried, Trial
-from .lists import HAS_ITEM, has_item_of_array, has_item_on_sqlite
 
 ANY_DIALECT: t.Final = DefaultDialect()
 
@@ -229,7 +230,7 @@ def _arrays(type_: t.Any, dialect: sa.Dialect) -> Conversion | None:
         is_ordered=False,
         is_sorted=False,
         reads_json=True,
-        has_item=has_item_of_array,
+        has_item=_array_has_item,
         select=item.select and (lambda column: sa.cast(column, array)),
         schema=schema,
     )
@@ -274,7 +275,7 @@ def _decorated(type_: TypeDecorator[t.Any], dialect: sa.Dialect) -> Conversion |
         select=lambda column: sa.type_coerce(column, trial.impl),
         show=trial.show,
         schema={**conversion.schema, **choices},
-        doubt="" if trial.found or declared else "untried",
+        doubt="untried" if trial.form is None and declared is None else "",
     )
 
 
@@ -283,7 +284,7 @@ def _conversion_of_form(trial: Trial, of_impl: Conversion | None) -> Conversion 
 
     :param of_impl: The conversion of the type that stores its values.
     """
-    form = None if trial.found is None else trial.found.form
+    form = trial.form
 
     if isinstance(form, dt.datetime):
         return conversion_of(sa.DateTime(timezone=form.tzinfo is not None))
@@ -292,8 +293,7 @@ def _conversion_of_form(trial: Trial, of_impl: Conversion | None) -> Conversion 
     if form is None or class_of(form) is trial.stored_class:
         return of_impl
 
-    is_any = isinstance(form, dict) and trial.takes_lists
-    return DOCUMENT if is_any else conversion_of_class(class_of(form))
+    return DOCUMENT if isinstance(form, dict) else conversion_of_class(class_of(form))
 
 
 def _documents(class_: type[t.Any], problem: problems.Problem) -> Conversion:
@@ -338,6 +338,50 @@ def schema_of_class(class_: t.Any) -> Schema | None:
     conversion = conversion_of_class(origin or class_)
     return None if conversion is None else conversion.schema
 
+
+def _array_has_item(column: t.Any, item: t.Any) -> t.Any:
+    """Return the condition that an array has an item, for which an index is used."""
+    return column.bool_op("@>")(sa.literal([item], column.type))
+
+
+def _has_item_on_postgresql(column: t.Any, item: t.Any) -> t.Any:
+    # An index of a column of this type is used all the same.
+    documents = sa.cast(column, JSONB())
+    return documents.bool_op("@>")(sa.literal([item], JSONB()))
+
+
+def _has_item_on_sqlite(column: t.Any, item: t.Any) -> t.Any:
+    each = sa.func.json_each(column).table_valued("value", "type")
+
+    if isinstance(item, bool):
+        condition = each.c.type == json.dumps(item)
+    else:
+        types = ("text",) if isinstance(item, str) else ("integer", "real")
+        condition = sa.and_(each.c.type.in_(types), each.c.value == item)
+
+    found = sa.select(each.c.value).where(condition)
+    # A value that is not a list is its own only item.
+    return sa.and_(sa.func.json_type(column) == "array", found.exists())
+
+
+def _has_item_on_mariadb(column: t.Any, item: t.Any) -> t.Any:
+    # MariaDB compares the spelling of texts, with escapes or without.
+    spellings = {json.dumps(item), json.dumps(item, ensure_ascii=False)}
+    items = sa.literal(f"[{', '.join(sorted(spellings))}]", sa.Text())
+    return sa.and_(
+        sa.func.json_type(column) == "ARRAY",
+        sa.func.json_overlaps(column, items) == 1,
+    )
+
+
+HAS_ITEM: t.Final[Mapping[str, Callable[[t.Any, t.Any], t.Any]]] = {
+    "postgresql": _has_item_on_postgresql,
+    "mariadb": _has_item_on_mariadb,
+    "mysql": _has_item_on_mariadb,
+}
+"""The functions that return the condition that a list of JSON has an item, by the names
+of dialects.
+"""
 
 # The JSON Schemas of several types.
 TEXT: t.Final[Schema] = {"type": "string"}
@@ -386,7 +430,7 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
     sa.BINARY: _binaries,
     sa.VARBINARY: _binaries,
     sa.JSON: lambda type_, dialect: replace(
-        DOCUMENT, has_item=HAS_ITEM.get(dialect.name, has_item_on_sqlite)
+        DOCUMENT, has_item=HAS_ITEM.get(dialect.name, _has_item_on_sqlite)
     ),
     sa.ARRAY: _arrays,
     sa.PickleType: None,

@@ -178,14 +178,13 @@ def is_same(sent: t.Any, stored: t.Any) -> bool:
     if isinstance(sent, int) and isinstance(stored, int):
         return float(sent) == float(stored)
 
-    return bool(_in_milliseconds(sent) == _in_milliseconds(stored))
+    if isinstance(sent, dt.datetime) and isinstance(stored, dt.datetime):
+        sent, stored = [
+            each.replace(microsecond=each.microsecond // 1000 * 1000)
+            for each in (sent, stored)
+        ]
 
-
-def _in_milliseconds(value: t.Any) -> t.Any:
-    if not isinstance(value, dt.datetime):
-        return value
-
-    return value.replace(microsecond=value.microsecond // 1000 * 1000)
+    return bool(sent == stored)
 
 
 def as_text(value: t.Any) -> str:
@@ -304,7 +303,11 @@ def as_naive_moment(value: t.Any) -> dt.datetime:
     elif isinstance(value, str) and not MILLISECONDS.fullmatch(value):
         moment = _parsed(dt.datetime.fromisoformat, value, problems.NO_MOMENT)
     else:
-        moment = _parsed(_from_milliseconds, value, problems.NO_MOMENT)
+        moment = _parsed(
+            lambda number: EPOCH + dt.timedelta(milliseconds=as_float(number)),
+            value,
+            problems.NO_MOMENT,
+        )
 
     if moment.tzinfo is None:
         return moment
@@ -320,10 +323,6 @@ def _in_utc(moment: dt.datetime) -> dt.datetime:
     moment = moment.astimezone(dt.UTC)
     # replace(tzinfo=None) takes four times as long.
     return dt.datetime.combine(moment.date(), moment.time())
-
-
-def _from_milliseconds(value: t.Any) -> dt.datetime:
-    return EPOCH + dt.timedelta(milliseconds=as_float(value))
 
 
 def moment_text(value: dt.datetime) -> str:
@@ -397,10 +396,11 @@ def as_interval(value: t.Any) -> dt.timedelta:
     if isinstance(value, dt.timedelta):
         return value
 
-    def seconds(number: t.Any) -> dt.timedelta:
-        return dt.timedelta(seconds=as_float(number))
-
-    return _parsed(seconds, value, problems.NO_INTERVAL)
+    return _parsed(
+        lambda number: dt.timedelta(seconds=as_float(number)),
+        value,
+        problems.NO_INTERVAL,
+    )
 
 
 def as_uuid(value: t.Any) -> uuid.UUID:

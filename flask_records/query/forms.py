@@ -13,7 +13,7 @@ import typing as t
 import uuid
 from contextlib import suppress
 from decimal import Decimal
-from itertools import islice
+from itertools import chain
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
@@ -55,19 +55,6 @@ STORED: t.Final[dict[type[t.Any], tuple[type[t.Any], ...]]] = {
 """The classes of further values that columns of values of a class store."""
 
 
-class Found(t.NamedTuple):
-    """A value that came back from its form."""
-
-    form: t.Any
-    """The form on the wire."""
-
-    value: t.Any
-    """The value that the model has."""
-
-    is_stored: bool
-    """``True`` if the type takes the form only as a value that is stored."""
-
-
 class Trial:
     """A type of the application that is tried on a database."""
 
@@ -83,36 +70,32 @@ class Trial:
         """The class of these values, if they are all of one that is known."""
         self._bind = _processor(type_, "process_bind_param", dialect)
         self._result = _processor(type_, "process_result_value", dialect)
-        self._gives_others = False
+        self._gives_others, self._reads_stored = False, True
         own = [self._try(sample) for sample in _samples_of(type_)]
         # The times of a column with a zone have one, if its type leaves the choice.
         is_zoned = bool(getattr(impl, "timezone", False))
         samples = sorted(SAMPLES, key=lambda each: each is ZONED, reverse=is_zoned)
-        others = (each for each in map(self._try, samples) if each)
-        found = [each for each in own if each] or [*islice(others, 1)]
-        self.found: Found | None = next(iter(found), None)
-        """The first value that came back, if any did."""
-        self.is_one_way = self._gives_others and self.found is None
+        tried = chain(own, map(self._try, samples))
+        first = next(filter(None, tried), (None, None))
+        self.form: t.Any = first[0]
+        """The form of the first value that came back, if any did."""
+        self._value: t.Any = first[1]
+        self.is_one_way = self._gives_others and self.form is None
         """``True`` if it gives back other values than it takes, as a hash does."""
-        has_objects = self.found is not None and not is_plain(self.found.value)
+        is_taken = own and all(own) and not is_plain(self._value)
         # A type that takes any text has named but some of its values.
-        is_closed = own and all(own) and has_objects and not self._try(UNKNOWN)
-        self.choices = [each.form for each in found] if is_closed else []
+        is_closed = is_taken and not self._try(UNKNOWN)
+        self.choices = [each[0] for each in own if each and is_closed]
         """The forms of the only values that it takes, if it names them."""
-
-    @property
-    def takes_lists(self) -> bool:
-        """``True`` if it takes lists of JSON."""
-        return self._try(["a"]) is not None
+        # A client's value is not read as one that is stored, which may run code, unless
+        # the type was found to need that.
+        self._reads_stored = self.form is not None and not self._takes(self.form)
 
     @property
     def is_random(self) -> bool:
         """``True`` if it binds equal values differently, so that none is found."""
-        if self.found is None:
-            return False
-
-        value = self.found.value
-        return bool(self._bind(value) != self._bind(value))
+        value = self._value
+        return value is not None and bool(self._bind(value) != self._bind(value))
 
     def reader(self, cast: Cast) -> Cast:
         """Return a function that reads a value on the wire, or one of the model, and
@@ -121,17 +104,17 @@ class Trial:
         :param cast: Casts a value on the wire to the class of the forms.
         """
         problem = no_choice(map(str, self.choices)) if self.choices else NOT_VALID
-        is_stored = self.found is not None and self.found.is_stored
 
         def read(value: t.Any) -> t.Any:
             # A call in Python may have an object.
             if is_plain(value) or isinstance(value, FileStorage):
                 value = cast(value)
 
+                if self.choices and value not in self.choices:
+                    raise ValueError(problem)
+
             try:
-                is_form = is_stored and is_plain(value)
-                read = self._result(value) if is_form else value
-                again = self._result(self._bind(read))
+                again = self._read(value)
             except Exception as error:
                 raise ValueError(problem) from error
 
@@ -152,7 +135,7 @@ class Trial:
         except Exception as error:
             raise Unreadable(repr(error)) from error
 
-        if self.found is None and form is not None and not self._may_return(form):
+        if self.form is None and form is not None and not self._may_return(form):
             raise Unreadable("its type gives back other values than it takes")
 
         return form
@@ -160,52 +143,58 @@ class Trial:
     def _may_return(self, form: t.Any) -> bool:
         """Return ``True`` if a form comes back, or is not taken at all."""
         with suppress(Exception):
-            return is_same(self._form_of(self._taken(form)), form)
+            return is_same(self._form_of(self._read(form)), form)
 
         return is_plain(form)
 
-    def _taken(self, value: t.Any) -> t.Any:
-        """Return a value as it comes back from the database."""
-        return self._result(self._bind(value))
+    def _read(self, value: t.Any) -> t.Any:
+        """Return a value as it comes back from the database, or the object of a value
+        that is stored, if the type takes objects only.
+        """
+        try:
+            return self._result(self._bind(value))
+        except Exception:
+            read = self._result(value) if self._reads_stored else None
+
+            if read is None or is_plain(read):
+                raise
+
+            self._bind(read)
+            return read
+
+    def _takes(self, value: t.Any) -> bool:
+        with suppress(Exception):
+            self._result(self._bind(value))
+            return True
+
+        return False
 
     def _form_of(self, value: t.Any) -> t.Any:
-        return value if is_plain(value) else self._bind(value)
+        return value if value is None or is_plain(value) else self._bind(value)
 
-    def _try(self, sample: t.Any) -> Found | None:
-        """Return the value that the type makes of a sample, if it comes back."""
+    def _try(self, sample: t.Any) -> tuple[t.Any, t.Any] | None:
+        """Return the form of a sample, and its value, if that comes back."""
         try:
-            value = self._taken(sample)
+            value = self._read(sample)
         except Exception:
-            with suppress(Exception):
-                # The type may make an object of a value that is stored.
-                value = self._result(sample)
-                return None if is_plain(value) else self._came_back(value)
-
             return None
 
         try:
-            return self._came_back(value)
+            form, stored = self._form_of(value), self._bind(value)
         except Exception:
             # An object that its own type does not take, such as the hash of a password.
             self._gives_others = True
             return None
 
-    def _came_back(self, value: t.Any) -> Found | None:
-        stored = self._bind(value)
-        form, is_stored = self._form_of(value), False
-
         if not is_plain(form) or not self._fits(stored):
             return None
 
-        try:
-            again = self._taken(form)
-        except Exception:
-            again, is_stored = self._result(form), True
+        with suppress(Exception):
+            if is_same(self._form_of(self._read(form)), form):
+                return form, value
 
-        if is_same(self._form_of(again), form):
-            return Found(form, value, is_stored)
+            self._gives_others = True
 
-        self._gives_others = True
         return None
 
     def _fits(self, stored: t.Any) -> bool:
