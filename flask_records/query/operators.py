@@ -115,10 +115,6 @@ def _differs(column: Column, value: t.Any) -> Expression:
     return sa.not_(_equals(column, None))
 
 
-def _is_not_in(column: Column, values: t.Any) -> Expression:
-    return _is_not_true(column.in_(values))
-
-
 def _is_not_true(condition: Expression) -> Expression:
     """Return the opposite of a condition that may be null, which counts as false."""
     return sa.not_(sa.func.coalesce(condition, sa.false()))
@@ -211,17 +207,11 @@ def _ordered(compare: Callable[[t.Any, t.Any], t.Any]) -> Operator:
 
 
 def _is_time(column: Column, value: t.Any) -> Expression:
-    if value is None:
-        return _equals(column, None)
-
     return column.between(_short(column, value), _bound(column, value))
 
 
 def _short(column: Column, value: t.Any) -> t.Any:
     """Return the text of a time on SQLite without the zeros at its end."""
-    if value is None:
-        return None
-
     return sa.func.rtrim(sa.func.rtrim(_bound(column, value), "0"), ".")
 
 
@@ -243,7 +233,9 @@ NULL: t.Final = Operator(_equals, flag)
 """``$null``, which is resolved to one of these two and null."""
 
 IN: t.Final = Operator(operators.in_op, many, is_bound=True, test=_is_among)
-NOT_IN: t.Final = Operator(_is_not_in, many, is_bound=True, test=_negated(_is_among))
+NOT_IN: t.Final = Operator(
+    lambda c, v: _is_not_true(c.in_(v)), many, is_bound=True, test=_negated(_is_among)
+)
 
 LISTS: t.Final = {IN: OR, NOT_IN: "$nor"}
 """The operators of lists, and the groups that lists with null are split into."""
@@ -272,8 +264,8 @@ OF_SHORT_TIMES: t.Final = {
     LESS: replace(LESS, compare=lambda c, v: LESS.compare(c, _short(c, v))),
     AT_LEAST: replace(AT_LEAST, compare=lambda c, v: AT_LEAST.compare(c, _short(c, v))),
     # A condition for each value would be too deep for SQLite.
-    IN: replace(IN, compare=lambda column, values: _whole(column).in_(values)),
-    NOT_IN: replace(NOT_IN, compare=lambda c, values: _is_not_in(_whole(c), values)),
+    IN: replace(IN, compare=lambda c, v: IN.compare(_whole(c), v)),
+    NOT_IN: replace(NOT_IN, compare=lambda c, v: NOT_IN.compare(_whole(c), v)),
 }
 """The operators that find a time of SQLite in each form: SQL such as ``now()`` stores
 fewer digits than SQLAlchemy does, and SQLite compares the texts. Indexes serve them,

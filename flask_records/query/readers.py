@@ -38,7 +38,7 @@ def items_of(value: t.Any) -> list[t.Any] | None:
     return None
 
 
-def _listed(value: t.Any) -> list[t.Any]:
+def as_list(value: t.Any) -> list[t.Any]:
     """Return the items of a list. One value is a list of one."""
     items = items_of(value)
     return [value] if items is None else items
@@ -51,7 +51,7 @@ def one(field: Field, value: t.Any) -> t.Any:
 
 def many(field: Field, value: t.Any) -> list[t.Any]:
     """Read a list of values of the field's type. One value is a list of one."""
-    return [field.compared(item) for item in _listed(value)]
+    return [field.compared(item) for item in as_list(value)]
 
 
 def pair(field: Field, value: t.Any) -> list[t.Any]:
@@ -102,7 +102,7 @@ def listed(field: Field, value: t.Any) -> list[Callable[[t.Any], t.Any]]:
 
     Text that is a number, ``true``, ``false`` or text in quotes in JSON stands for it.
     """
-    conversion, values = field.conversion, _listed(value)
+    conversion, values = field.conversion, as_list(value)
     is_document = conversion.is_null_only
 
     if conversion.has_item is None:

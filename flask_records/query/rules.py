@@ -219,14 +219,12 @@ def both(query: Mapping[str, t.Any], condition: Mapping[str, t.Any]) -> Record:
     # Names that are in both can't stand beside each other, and paths of one query are
     # about the same related record.
     firsts = {name.partition(".")[0] for name in condition}
-    shared = {name for name in query if name.partition(".")[0] in firsts}
 
-    if not shared:
+    if firsts.isdisjoint([name.partition(".")[0] for name in query]):
         return {**query, **condition}
 
-    moved = {name: query[name] for name in query if name in {*shared, AND}}
-    rest = {name: query[name] for name in query if name not in moved}
-    return {**rest, **condition, AND: [moved, *condition.get(AND, ())]}
+    own = [{AND: query[AND]}] if AND in query else []
+    return {**query, AND: [*own, condition]}
 
 
 def names_in(condition: t.Any) -> frozenset[str]:

@@ -32,7 +32,7 @@ from .operators import (
     SKIP,
     SORT,
 )
-from .readers import items_of
+from .readers import as_list, items_of
 from .rules import FromRecord
 from .where import (
     ResolvedComparison,
@@ -221,10 +221,8 @@ class _Conditions:
     def _compared(self, name: str, operator_name: str, sent: t.Any) -> Term:
         operator, field = self.syntax.operators[operator_name], self.paths.scope[name]
 
-        items = items_of(sent) or [sent]
-
-        if FromRecord in map(type, items):
-            same = [self._same(field, operator, each) for each in items]
+        if FromRecord in map(type, as_list(sent)):
+            same = [self._same(field, operator, each) for each in as_list(sent)]
             return ResolvedGroup(OR, tuple(same))
 
         if operator.fields is not None and name not in operator.fields:
@@ -275,7 +273,7 @@ class _Conditions:
         if operator.is_bound and value is not None and field.conversion.is_null_only:
             raise refused(field.name, problems.NULL_ONLY)
 
-        if field.has_short_times:
+        if field.has_short_times and value is not None:
             operator = OF_SHORT_TIMES.get(operator, operator)
 
         self.values.append(value)

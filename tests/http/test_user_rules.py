@@ -133,9 +133,14 @@ def test_calls_reach_the_records_of_the_rule(records, db):
     ("query", "condition", "expected"),
     [
         ({"a": 1}, {"b": 2}, {"a": 1, "b": 2}),
-        ({"a": 1, "$limit": 3}, {"a": 2}, {"$limit": 3, "a": 2, "$and": [{"a": 1}]}),
+        ({"a": 1, "$limit": 3}, {"a": 2}, {"a": 1, "$limit": 3, "$and": [{"a": 2}]}),
+        (
+            {"$and": [{"a": 1}]},
+            {"$and": [{"a": 2}]},
+            {"$and": [{"$and": [{"a": 1}]}, {"$and": [{"a": 2}]}]},
+        ),
         # Paths of one query would be about the same related record.
-        ({"a.b": 1}, {"a.c": 2}, {"a.c": 2, "$and": [{"a.b": 1}]}),
+        ({"a.b": 1}, {"a.c": 2}, {"a.b": 1, "$and": [{"a.c": 2}]}),
     ],
 )
 def test_condition_is_beside_a_query(query, condition, expected):
