@@ -147,13 +147,14 @@ def init_app(app: Flask) -> None:
     app.extensions[EXTENSION] = Bounds(**settings)
 
 
+@dataclass
 class AnswerSize:
     """The size of an answer to a client, counted while it is made."""
 
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        """The maximum number of bytes."""
-        self._size = 0
+    limit: int
+    """The maximum number of bytes."""
+
+    _size: int = 0
 
     def add(self, size: int) -> None:
         """Count bytes of the answer.

@@ -49,6 +49,8 @@ NO_FORM: t.Final = """\
 converters={{{class_}: Converter(read, show)}}, or leave it out, hidden=['{name}'].\
 """
 
+HASHES: t.Final = "gives back other values than it takes, as a hash does"
+
 NO_EXPRESSION: t.Final = """\
 The hybrid property '{name}' of '{model}' has no SQL expression, or a comparator. Give \
 it an expression, make it a plain property, or leave it out: hidden=['{name}'].\
@@ -106,6 +108,11 @@ class Field:
     has_short_times: bool = False
     """``True`` for times of SQLite that SQL may write, in another form."""
 
+    parts: tuple[Field, ...] = ()
+    """The fields of an identifier that is made of several, in the order of the primary
+    key. They are compared as a tuple.
+    """
+
     @property
     def is_required(self) -> bool:
         """``True`` if a new record needs a value, for a field that bodies may name."""
@@ -115,7 +122,22 @@ class Field:
         """Return the expression that is filtered and sorted on the model, or on an
         alias of it. The name may be the end of a path.
         """
+        if self.parts:
+            return sa.tuple_(*[part.at(entity) for part in self.parts])
+
         return getattr(entity, self.name.rpartition(".")[2])
+
+    def text(self, record: dict[str, t.Any]) -> str | None:
+        """Return the identifier of a record, by which its parts are found again, or
+        ``None`` if one is null.
+        """
+        values = [record.get(part.name) for part in self.parts]
+
+        if any(value is None for value in values):
+            return None
+
+        texts = [TEXTS.get(type(value), str)(value) for value in values]
+        return SEPARATOR.join([quote(text, safe=UNQUOTED) for text in texts])
 
     def compared(self, value: t.Any) -> t.Any:
         """Cast a value of a query to the column's type.
@@ -141,17 +163,20 @@ class Field:
 
 def are_comparable(*fields: Field) -> bool:
     """Return ``True`` if columns have the same type, whose values are compared."""
-    conversions, kinds = [field.conversion for field in fields], set[str]()
+    kinds = set[str]()
 
-    for type_, schema in [(e.column.type, e.conversion.schema) for e in fields]:
+    for field in fields:
+        type_, schema = field.column.type, field.conversion.schema
         is_own = isinstance(type_, sa.TypeDecorator)
         kind = [type(type_) if is_own else python_type(type_)]
         kind += [schema.get(name) for name in ("type", "format", "enum")]
         kind += [getattr(type_, n, None) for n in ("name", "timezone", "collation")]
         kinds.add(str(kind))
 
-    is_known = all([e.is_sorted and not e.is_null_only for e in conversions])
-    return is_known and len(kinds) == 1
+        if field.conversion.is_null_only or not field.conversion.is_sorted:
+            return False
+
+    return len(kinds) == 1
 
 
 @lru_cache(maxsize=1000)
@@ -172,36 +197,12 @@ def shown(value: t.Any) -> str:
     return f"'{shortened(text)}'"
 
 
-@dataclass(frozen=True, eq=False)
-class CompositeField(Field):
-    """An identifier that is made of several fields, compared as a tuple of these."""
-
-    parts: tuple[Field, ...] = ()
-    """The fields, in the order of the primary key."""
-
-    @classmethod
-    def of(cls, name: str, parts: tuple[Field, ...]) -> t.Self:
-        """Return the identifier of a name that is made of some fields."""
-        cast_parts, schema = partial(_cast_parts, parts), {"type": "string"}
-        conversion = replace(OPAQUE, cast=cast_parts, schema=schema)
-        column = sa.tuple_(*[part.column for part in parts])
-        return cls(name, column, None, conversion, is_nullable=False, parts=parts)
-
-    def at(self, entity: t.Any) -> t.Any:
-        """Return the fields on the model, or on an alias of it."""
-        return sa.tuple_(*[part.at(entity) for part in self.parts])
-
-    def text(self, record: dict[str, t.Any]) -> str | None:
-        """Return the identifier of a record, by which its parts are found again, or
-        ``None`` if one is null.
-        """
-        values = [record.get(part.name) for part in self.parts]
-
-        if any(value is None for value in values):
-            return None
-
-        texts = [TEXTS.get(type(value), str)(value) for value in values]
-        return SEPARATOR.join([quote(text, safe=UNQUOTED) for text in texts])
+def composite_of(name: str, parts: tuple[Field, ...]) -> Field:
+    """Return the identifier of a name that is made of several fields."""
+    cast_parts, schema = partial(_cast_parts, parts), {"type": "string"}
+    conversion = replace(OPAQUE, cast=cast_parts, schema=schema)
+    column = sa.tuple_(*[part.column for part in parts])
+    return Field(name, column, None, conversion, is_nullable=False, parts=parts)
 
 
 def _cast_parts(parts: Sequence[Field], value: t.Any) -> tuple[t.Any, ...]:
@@ -279,13 +280,14 @@ def _field(
 
     :raises ValueError: It has no form on the wire.
     """
+    named = {"model": mapper.class_.__name__, "name": name}
+
     if SYNTAX.search(name):
-        names = {"model": mapper.class_.__name__, "name": name}
         other = re.sub(r"\W+", "_", name).strip("_")
-        raise ValueError(NO_QUERY_NAME.format(**names, other=other))
+        raise ValueError(NO_QUERY_NAME.format(**named, other=other))
 
     prop = mapper.column_attrs.get(name)
-    expression = getattr(mapper.class_, name) if prop else _hybrid(mapper, name)
+    expression = getattr(mapper.class_, name) if prop else _hybrid(mapper, named)
     type_ = expression.type
     conversion = conversion_of(type_, dialect)
     converter = converter_for(options.converters, name, type_)
@@ -295,11 +297,9 @@ def _field(
     elif conversion is None or (
         conversion.doubt == "one-way" and name not in options.hidden
     ):
-        hashes = "gives back other values than it takes, as a hash does"
-        reason = "has no form on the wire" if conversion is None else hashes
-        names = {"model": mapper.class_.__name__, "name": name, "type": type_}
-        class_ = type(type_).__name__
-        raise ValueError(NO_FORM.format(**names, class_=class_, reason=reason))
+        reason = "has no form on the wire" if conversion is None else HASHES
+        named |= {"class_": type(type_).__name__, "reason": reason}
+        raise ValueError(NO_FORM.format(**named, type=type_))
 
     selected = conversion.selected(name, expression)
 
@@ -318,25 +318,26 @@ def _field(
     )
 
 
-def _hybrid(mapper: orm.Mapper[t.Any], name: str) -> t.Any:
+def _hybrid(mapper: orm.Mapper[t.Any], named: dict[str, str]) -> t.Any:
     """Return the expression of a hybrid property.
 
+    :param named: The names of the model and of the property, for errors.
     :raises ValueError: It has none, or a comparator of its own, without a type.
     """
+    name = named["name"]
+
     try:
         expression = getattr(mapper.class_, name)
         # Both fail if it is not a mapped attribute.
         _ = sa.label(name, expression), expression.type
     except Exception as error:
-        names = {"model": mapper.class_.__name__, "name": name}
-        raise ValueError(NO_EXPRESSION.format(**names)) from error
+        raise ValueError(NO_EXPRESSION.format(**named)) from error
 
     statement = sa.select(mapper.class_)
     froms = statement.add_columns(expression).get_final_froms()
 
     if len(froms) > len(statement.get_final_froms()):
-        names = {"model": mapper.class_.__name__, "name": name}
-        raise ValueError(OTHER_TABLE.format(**names))
+        raise ValueError(OTHER_TABLE.format(**named))
 
     return expression
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .field import CompositeField, fields_of, is_kept
+from .field import composite_of, fields_of, is_kept
 
 if t.TYPE_CHECKING:
     from .conversions import Schema
@@ -110,7 +110,7 @@ class Fields:
 
         self.id = self.composite or self.stored[id]
         """The identifier field."""
-        self.identifying = self.composite.parts if self.composite else (self.id,)
+        self.identifying = self.id.parts or (self.id,)
         """The fields of the identifier: itself, or its parts."""
         self.fixed = frozenset({id, *keys})
         """The names of the fields that a written record keeps."""
@@ -150,7 +150,7 @@ class Fields:
         indexes = [each for each in table.indexes if _is_unique(each)]
         return any(list(each.columns) == [column] for each in (*keys, *indexes))
 
-    def _composite(self, name: str, keys: list[str]) -> CompositeField:
+    def _composite(self, name: str, keys: list[str]) -> Field:
         """Return the identifier that is made of the fields of the primary key.
 
         :raises ValueError: A client may not see a part.
@@ -164,7 +164,7 @@ class Fields:
                     " shows it. Do not hide it, or name a field that is unique in 'id'."
                 )
 
-        return CompositeField.of(name, tuple([self.stored[part] for part in keys]))
+        return composite_of(name, tuple([self.stored[part] for part in keys]))
 
     def _check_id(self) -> None:
         """Refuse an identifier that several records may have.

@@ -220,7 +220,7 @@ def resolve_groups(
             is_fit = function is OWN
         else:
             field = scope[name]
-            is_fit = field is not scope.fields.composite and name in scope.plain
+            is_fit = not field.parts and name in scope.plain
             is_fit = is_fit and (field.conversion.is_sorted or not is_key)
 
         if field is None or not is_allowed or not is_fit:

@@ -388,24 +388,20 @@ class Plans:
         that pages never overlap, in the direction of the last field, so that an index
         on it serves the whole sort.
         """
-        groups, primary_key = query.groups, self._fields.primary_key
-
-        if groups is not None:
+        if query.groups is not None:
             return [
-                self._directed(groups.expression(each), is_descending)
-                for each, is_descending in groups.sort
+                self._directed(query.groups.expression(column), is_descending)
+                for column, is_descending in query.groups.sort
             ]
 
-        columns = [
-            self._directed(
-                *(field.column, is_descending),
-                is_nullable=getattr(field, "is_nullable", True),
-            )
+        ordered = [
+            self._directed(field.column, is_descending, is_nullable=field.is_nullable)
             for field, is_descending in query.sort
         ]
         is_descending = bool(query.sort) and query.sort[-1][1]
-        return columns + [
-            column.desc() if is_descending else column for column in primary_key
+        return ordered + [
+            column.desc() if is_descending else column
+            for column in self._fields.primary_key
         ]
 
     def _directed(

@@ -109,7 +109,7 @@ class Scope:
             the caller does not see it in all records.
         """
         field = self[name]
-        fields = getattr(field, "parts", (field,))
+        fields = field.parts or (field,)
 
         if not all([each.conversion.is_sorted for each in fields]):
             raise refused(field.name, problems.INCOMPARABLE)
@@ -132,8 +132,7 @@ class Scope:
         extra = self.fields.options.extra
         listed = {name: self[name] for name in names if name not in extra}
         chosen = {field.name: field for field in self.fields.identifying} | listed
-        composite = self.fields.composite
-        return tuple([each for each in chosen.values() if each is not composite])
+        return tuple([each for each in chosen.values() if not each.parts])
 
     @cached_property
     def everything(self) -> ResolvedQuery:

@@ -60,6 +60,8 @@ class SortPath(t.NamedTuple):
     target: Field | SortPath
     """The field, or the path from there."""
 
+    is_nullable: bool = True
+
     @property
     def column(self) -> t.Any:
         """The expression that is sorted by."""

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 from flask import Flask
-from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -168,26 +167,6 @@ def test_hybrid_property_without_an_expression_is_an_error(getter):
         ValueError, match="^The hybrid property 'size' of 'Thing' has no"
     ):
         Fields(Thing)
-
-
-@pytest.mark.parametrize(
-    "type_",
-    [sa.PickleType(), sa.Time(timezone=True), mysql.SET("a"), postgresql.HSTORE()],
-    ids=str,
-)
-def test_type_without_a_form_on_the_wire_is_an_error(type_):
-    class Base(DeclarativeBase):
-        pass
-
-    class Thing(Base):
-        __tablename__ = "thing"
-        id: Mapped[int] = mapped_column(primary_key=True)
-        value = mapped_column(type_)
-
-    with pytest.raises(ValueError, match="^'Thing.value' is of type .* no form"):
-        Fields(Thing)
-
-    assert "value" not in Fields(Thing, FieldOptions(hidden=["value"])).stored
 
 
 @pytest.mark.parametrize(

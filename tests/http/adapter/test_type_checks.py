@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from flask_records import FlaskRecords, SQLAlchemyService
@@ -52,9 +52,11 @@ def app_of(url, model, **options):
         ("sqlite://", Point()),
         ("sqlite://", sa.PickleType()),
         ("sqlite://", Pickled()),
+        ("sqlite://", mysql.SET("a")),
         (POSTGRESQL, sa.ARRAY(sa.PickleType)),
         (POSTGRESQL, sa.ARRAY(sa.types.NullType)),
         (POSTGRESQL, postgresql.BIT(3)),
+        (POSTGRESQL, postgresql.HSTORE()),
         (POSTGRESQL, postgresql.INT4MULTIRANGE()),
         (POSTGRESQL, sa.Time(timezone=True)),
     ],
@@ -69,3 +71,5 @@ def test_a_type_without_a_form_on_the_wire_is_refused_with_the_lines_to_write(
         ValueError, match=f"converters={{{class_}: Converter\\(read, show"
     ):
         app_of(url, model_of(type_))
+
+    app_of(url, model_of(type_), hidden=["price"])
