@@ -114,9 +114,6 @@ class GroupColumn(t.NamedTuple):
     aggregate: str | None
     """The special parameter of the function, or ``None`` for a key of the groups."""
 
-    dialect: str
-    """The name of the dialect of the database."""
-
     path: SortPath | None = None
     """The path to the field, if it is one of a related record."""
 
@@ -126,17 +123,14 @@ class GroupColumn(t.NamedTuple):
         name = self.field.name
         return name if self.aggregate is None else f"{self.aggregate}.{name}"
 
-    @property
-    def column(self) -> t.Any:
-        """The expression of the value."""
-        column = self.field.column if self.path is None else self.path.column
-        return self.function.of(column, self.dialect)
+    def selected(self, dialect: str) -> t.Any:
+        """Return the expression that is selected.
 
-    @property
-    def selected(self) -> t.Any:
-        """The expression that is selected."""
-        select, is_own = self.field.conversion.select, self.function.show is _show_own
-        return select(self.column) if select and is_own else self.column
+        :param dialect: The name of the dialect of the database.
+        """
+        column = self.field.column if self.path is None else self.path.column
+        value, select = self.function.of(column, dialect), self.field.conversion.select
+        return select(value) if select and self.function.show is _show_own else value
 
     def shown(self, value: t.Any) -> t.Any:
         """Return the value on the wire of a value that was selected."""
@@ -204,7 +198,6 @@ def resolve_groups(
     :raises BadRequest: A part is not understood, or the caller may not ask for it.
     """
     scope = paths.scope
-    dialect = t.cast("sa.Dialect", scope.fields.dialect).name
 
     for name in (SELECT, POPULATE):
         if name in query:
@@ -229,7 +222,7 @@ def resolve_groups(
         if not function.takes(field.column.type):
             raise refused(name, problems.NO_SUCH_VALUE)
 
-        return GroupColumn(field, function, aggregate, dialect, path)
+        return GroupColumn(field, function, aggregate, path)
 
     keys = tuple([column(name, each, None) for name, each in _keys(query)])
     aggregates = tuple(

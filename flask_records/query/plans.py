@@ -214,14 +214,14 @@ class Plans:
     """
 
     def __init__(self, fields: Fields) -> None:
-        name = "" if fields.dialect is None else fields.dialect.name
+        self._dialect = "" if fields.dialect is None else fields.dialect.name
         self._fields = fields
         self._model = fields.model
         self._cache = PlanCache()
-        self._has_great_nulls = name == "postgresql"
+        self._has_great_nulls = self._dialect == "postgresql"
         # A transaction locks records as they are now, and reads them as they were when
         # it first read anything.
-        self._reads_the_past = name in ("mysql", "mariadb")
+        self._reads_the_past = self._dialect in ("mysql", "mariadb")
 
     def one(
         self,
@@ -297,7 +297,10 @@ class Plans:
         return self._cache.plan(("count", groups), build, {}, query)
 
     def _grouped(self, groups: Groups, query: ResolvedQuery) -> Select:
-        columns = [each.selected.label(groups.label(each)) for each in groups.columns]
+        columns = [
+            each.selected(self._dialect).label(groups.label(each))
+            for each in groups.columns
+        ]
         statement = sa.select(*columns).select_from(self._model)
         keys = [groups.expression(key) for key in groups.keys]
         return statement.where(*conditions(query, self._model)).group_by(*keys)
