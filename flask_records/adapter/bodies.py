@@ -465,7 +465,7 @@ def changed(
     """
     model, selected = call.model, call.scope.selected(sent)
     values = identifier(model.fields, id)
-    plan = model.plans.one(call.query, Selection(selected), values, locking=True)
+    plan = model.plans.records(call.query, Selection(selected), id=values, locking=True)
     rows = writing.rows(plan)
 
     if not rows:

@@ -88,14 +88,14 @@ class ResolvedCall(t.NamedTuple):
 
         if answer is None:
             return reading.rows(
-                plans.page(self.query, selection, limit, locking=locking)
+                plans.records(self.query, selection, limit, locking=locking)
             )
 
         # The drivers take all rows of a statement before they give the first.
         if limit is None and reading.dialect.name != "sqlite":
             limit = 1 + answer.limit // selection.min_size
 
-        plan = plans.page(self.query, selection, limit, locking=locking)
+        plan = plans.records(self.query, selection, limit, locking=locking)
         return reading.rows(self.counted(plan, selection.size_of))
 
     def counted(self, plan: Plan, size_of: Callable[[Rows], int]) -> Plan:

@@ -403,7 +403,7 @@ class SQLAlchemyService(Capabilities):
         query = resolve(condition, syntax, paths)
         query = query.within(resolve({name: {"$in": ids}}, syntax, paths))
         selection = Selection(model.fields.identifying)
-        plan = model.plans.page(query, selection, None, locking=True)
+        plan = model.plans.records(query, selection, locking=True)
         return len(writing.rows(plan, [])) == len(set(ids))
 
     def find(self, params: Params) -> list[Record] | Page:
@@ -472,8 +472,8 @@ class SQLAlchemyService(Capabilities):
         added = () if checked is None else (checked.column, checked.parameters)
 
         with reading:
-            plan = call.model.plans.one(
-                *(call.query, call.selection, value, *added), locking=params.lock
+            plan = call.model.plans.records(
+                *(call.query, call.selection, 1, value, *added), locking=params.lock
             )
             rows = reading.rows(plan)
 

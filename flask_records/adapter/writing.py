@@ -80,13 +80,9 @@ def stored_values(
     model, query = call.model, call.query
     selection = Selection(tuple([model.fields.stored[name] for name in names]))
 
-    if id is None:
-        limit = _limit_of(call)
-        plan = model.plans.page(query, selection, limit, locking=True)
-    else:
-        values = identifier(model.fields, id)
-        plan = model.plans.one(query, selection, values, locking=True)
-
+    values = () if id is None else identifier(model.fields, id)
+    limit = _limit_of(call)
+    plan = model.plans.records(query, selection, limit, values, locking=True)
     return writing.rows(plan)
 
 

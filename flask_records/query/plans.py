@@ -223,41 +223,14 @@ class Plans:
         # it first read anything.
         self._reads_the_past = self._dialect in ("mysql", "mariadb")
 
-    def one(
+    def records(
         self,
         query: ResolvedQuery,
         selection: Selection,
-        id: Sequence[t.Any],
+        limit: int | None = None,
+        id: Sequence[t.Any] = (),
         column: t.Any = None,
         parameters: Mapping[str, t.Any] = MappingProxyType({}),
-        *,
-        locking: bool = False,
-    ) -> Plan:
-        """Return the plan that reads the record of an identifier within a query.
-
-        :param id: The values of the identifier, cast.
-        :param column: Another column, the last one of the row. It is one object for
-            all calls, so that their statement is built once.
-        :param parameters: The values of the parameters of this column.
-        :param locking: Let nobody else write the record until the commit.
-        """
-
-        def build() -> Select:
-            where = *conditions(query, self._model, is_one=True), *self._is_id()
-            statement = selection.of(self._model).where(*where).limit(1)
-            statement = statement if column is None else statement.add_columns(column)
-            return self._locked(statement) if locking else statement
-
-        key = ("one", locking, column)
-        return self._cache.plan(
-            key, build, {**id_parameters(id), **parameters}, query, selection
-        )
-
-    def page(
-        self,
-        query: ResolvedQuery,
-        selection: Selection,
-        limit: int | None,
         *,
         locking: bool = False,
     ) -> Plan:
@@ -265,21 +238,30 @@ class Plans:
 
         :param query: The query. Its limit does not count.
         :param limit: The largest number of records, or ``None`` for all.
+        :param id: The values of the identifier of the only one, cast. Any by default.
+        :param column: Another column, the last one of the row. It is one object for
+            all calls, so that their statement is built once.
+        :param parameters: The values of the parameters of this column.
         :param locking: Let nobody else write the records until the commit.
         """
-        cut, groups = (limit is not None, bool(query.skip)), query.groups
+        has_id, groups = bool(id), query.groups
+        cut = (False, False) if has_id else (limit is not None, bool(query.skip))
 
         def build() -> Select:
             if groups is not None:
                 return self._cut(query, self._grouped(groups, query), *cut)
 
-            where = conditions(query, self._model)
-            page = self._cut(query, selection.of(self._model).where(*where), *cut)
-            return self._locked(page) if locking else page
+            where = conditions(query, self._model, is_one=has_id)
+            where += self._is_id() if has_id else []
+            read = selection.of(self._model).where(*where)
+            read = read.limit(1) if has_id else self._cut(query, read, *cut)
+            read = read if column is None else read.add_columns(column)
+            return self._locked(read) if locking else read
 
-        key = ("page", groups or query.sort, locking, *cut)
-        parameters = {LIMIT: limit, SKIP: query.skip}
-        return self._cache.plan(key, build, parameters, query, selection)
+        order = () if has_id else groups or query.sort
+        key = ("records", has_id, order, column, locking, *cut)
+        numbers = id_parameters(id) if has_id else {LIMIT: limit, SKIP: query.skip}
+        return self._cache.plan(key, build, {**numbers, **parameters}, query, selection)
 
     def count(self, query: ResolvedQuery) -> Plan:
         """Return the plan that counts the records of a query, or its groups."""
