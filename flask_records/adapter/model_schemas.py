@@ -11,6 +11,7 @@ from functools import cached_property
 from sqlalchemy import orm
 
 from ..database.transaction import Transaction
+from ..names import BODIES
 from ..query.conversions import nullable
 from ..query.groups import AGGREGATES, GROUP, PERIODS, ZONE
 from ..query.operators import LIMIT, POPULATE, SELECT, SKIP, SORT
@@ -67,18 +68,13 @@ def model_schemas(
     pagination: Pagination,
     multi: frozenset[str],
 ) -> Schemas:
-    """Return the schemas of a model as one caller sees it.
-
-    :param params: The params of the caller, or ``None`` for all clients before any
-        field rule.
-    :param multi: The methods that take many records.
+    """Return the schemas of a model as one caller sees it: without params, all clients
+    before any field rule.
     """
     schemas = ModelSchemas(model, params)
     return Schemas(
         record=schemas.record(),
-        create=schemas.body("create"),
-        update=schemas.body("update"),
-        patch=schemas.body("patch"),
+        **{method: schemas.body(method) for method in BODIES},
         query=schemas.query(pagination),
         groups=schemas.groups(),
         is_paged=pagination.is_on,

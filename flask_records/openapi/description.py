@@ -38,11 +38,6 @@ PACKAGE: t.Final = __name__.partition(".")[0]
 SENDERS: t.Final = {event: method for method, event in EVENTS.items()}
 """The method that sends each event."""
 
-SHOWING: t.Final = (SELECT, POPULATE)
-"""The parts of a query that say what is shown of records."""
-
-DEFAULT: t.Final = "default"
-
 WORD = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -101,8 +96,6 @@ class ServiceDescription:
     def attempt(self, describe: Callable[[], Made]) -> Made | None:
         """Return a part of the description, or ``None`` if the application's own code
         fails at it: this is in the log, and takes no other service with it.
-
-        :param describe: Returns the part.
         """
         try:
             return describe()
@@ -229,7 +222,8 @@ class CallDescription:
         if self.is_many and not self.creates_many:
             return object_of(_ungrouped(parts))
 
-        return object_of({name: parts[name] for name in SHOWING if name in parts})
+        shown = [name for name in (SELECT, POPULATE) if name in parts]
+        return object_of({name: parts[name] for name in shown})
 
     @cached_property
     def data(self) -> Schema | None:
@@ -319,9 +313,6 @@ def references_of(
 ) -> dict[str, t.Any]:
     """Return the fields with foreign keys from a service and to it: the paths to which
     its own lead, as ``references``, and the fields of others, as ``referrers``.
-
-    :param path: The path of the service.
-    :param services: The services by path.
     """
     columns = [
         (of, field.name, column)
@@ -349,10 +340,8 @@ def references_of(
 
 def type_names(ends: Collection[str], reserved: Collection[str]) -> dict[str, str]:
     """Return a type name for the records of each service, by path: the service's own
-    name, or one made of its path. No two types that are named after them are the same.
-
-    :param ends: The ends of the names of the types of a service.
-    :param reserved: The names of other types.
+    name, or one made of its path. With the ends of the names of its types, none is the
+    name of another type, or reserved.
     """
     services = current_records.services.values()
     taken = set(reserved)
@@ -379,7 +368,7 @@ def _ungrouped(parts: Mapping[str, Schema]) -> Mapping[str, Schema]:
     parts = {n: each for n, each in parts.items() if n not in {*GROUPING, ZONE}}
 
     if LIMIT in parts:
-        limit = {k: v for k, v in parts[LIMIT].items() if k != DEFAULT}
+        limit = {k: v for k, v in parts[LIMIT].items() if k != "default"}
         fields = parts[SORT]["properties"]
         fields = {name: each for name, each in fields.items() if name[0] != "$"}
         parts |= {LIMIT: limit, SORT: {**parts[SORT], "properties": fields}}

@@ -70,11 +70,7 @@ PIECES: t.Final = {
 }
 """The answer to a call whose result comes piece by piece."""
 
-ID: t.Final = "id"
-
 PUNCTUATION = re.compile(r"[._]")
-
-EQUAL: t.Final = "[$eq]"
 
 NULL: t.Final = {"type": "null"}
 
@@ -82,8 +78,6 @@ DIRECTION_NAME: t.Final = "Direction"
 """The name of the schema of the direction of a sort."""
 
 FILES: t.Final = "multipart/form-data"
-
-FORMS: t.Final = ("application/x-www-form-urlencoded", FILES)
 
 PAGE: t.Final = "Page"
 
@@ -155,8 +149,11 @@ class Operations:
         schemas, name = self._service.schemas, self._name
         record = self._parts_shown(schemas.record)
 
-        if relations := dict(self._relations()):
-            record["properties"] = {**record.get("properties", {}), **relations}
+        for field, to in schemas.relations.items():
+            if to.path in self._names:
+                related = reference(self._names[to.path])
+                shown = list_of(related) if to.is_list else nullable(related)
+                record["properties"] = {**record.get("properties", {}), field: shown}
 
         yield name, record
 
@@ -197,13 +194,6 @@ class Operations:
             # Some generators name a class by its title.
             yield each, {key: part for key, part in kind.items() if key != "title"}
 
-    def _relations(self) -> Iterator[tuple[str, Schema]]:
-        """Yield the relationships of a record that a query can ask for."""
-        for name, relation in self._service.schemas.relations.items():
-            if relation.path in self._names:
-                record = reference(self._names[relation.path])
-                yield name, list_of(record) if relation.is_list else nullable(record)
-
     def _shown(self, schema: t.Any) -> t.Any:
         """Return a schema that refers to the schemas of the service by their names."""
         for name, each in self._named:
@@ -223,8 +213,11 @@ class Operations:
         path = self._service.path_with("{{{}}}")
         text: Schema = {"type": "string"}
         parameters = [_in_path(name, text) for name in self._service.placeholders]
+        fields = self._service.schemas.record.get("properties", {})
+        id = {**fields.get(self._service.id, text)}
+        id.pop("readOnly", None)
 
-        for has_id, end in ((False, ""), (True, f"/{{{ID}}}")):
+        for has_id, end in ((False, ""), (True, "/{id}")):
             by_verb: dict[str, list[CallDescription]] = {}
 
             for call in self._service.calls:
@@ -233,7 +226,7 @@ class Operations:
                     by_verb.setdefault(verb, []).append(call)
 
             if by_verb:
-                own = [*parameters, *([_in_path(ID, self._id)] if has_id else [])]
+                own = [*parameters, *([_in_path("id", id)] if has_id else [])]
                 made = {verb: self._operation(calls) for verb, calls in by_verb.items()}
                 yield f"{path}{end}", {**({"parameters": own} if own else {}), **made}
 
@@ -255,14 +248,6 @@ class Operations:
                 "security": [],
             }
             yield f"{self._service.path} {event}", {"post": operation}
-
-    @property
-    def _id(self) -> Schema:
-        """The schema of the identifier of a record."""
-        properties = self._service.schemas.record.get("properties", {})
-        schema = {**properties.get(self._service.id, {"type": "string"})}
-        schema.pop("readOnly", None)
-        return schema
 
     def _operation(self, calls: Sequence[CallDescription]) -> dict[str, t.Any]:
         """Return the operation of the calls of one verb at one path: more than one for
@@ -286,7 +271,14 @@ class Operations:
 
         if any(call.is_custom for call in calls):
             names = list(dict.fromkeys(call.method for call in calls))
-            operation["parameters"].append(_header(names))
+            header = {
+                "name": "X-Service-Method",
+                "in": "header",
+                "required": CREATE not in names,
+                "description": "The method to call.",
+                "schema": {"type": "string", "enum": names},
+            }
+            operation["parameters"].append(header)
 
         if method.has_data:
             content = self._content(calls)
@@ -320,14 +312,16 @@ class Operations:
         JSON. Other types belong to services that do not take it.
         """
         types = current_records.media_types_of(self._service.service)
-        has_files = any(_has_files(each.data) for each in calls)
+        bodies = [(each.data or {}).get("properties", {}) for each in calls]
+        fields = [field for body in bodies for field in body.values()]
+        has_files = any(field.get("format") == "binary" for field in fields)
         usual = (FILES, JSON) if has_files else (JSON,)
         named = next(([each] for each in usual if each in types), types)
         # A form is never a list.
         taken = [each for each in calls if JSON in named or not each.is_many]
         schemas = [self._data(each) for each in taken]
         schema = {} if {} in schemas else _any_of(schemas)
-        known = (JSON, *FORMS)
+        known = (JSON, FILES, "application/x-www-form-urlencoded")
         return {each: {"schema": schema if each in known else {}} for each in named}
 
     def _data(self, call: CallDescription) -> Schema:
@@ -368,23 +362,6 @@ def _errors(call: CallDescription) -> dict[str, dict[str, str]]:
     }
 
 
-def _header(names: Sequence[str]) -> dict[str, t.Any]:
-    """Return the header that names one of the methods of a path and a verb."""
-    return {
-        "name": "X-Service-Method",
-        "in": "header",
-        "required": CREATE not in names,
-        "description": "The method to call.",
-        "schema": {"type": "string", "enum": names},
-    }
-
-
-def _has_files(data: Schema | None) -> bool:
-    """Return ``True`` for a body with a field that is a file."""
-    fields = (data or {}).get("properties", {}).values()
-    return any(field.get("format") == "binary" for field in fields)
-
-
 def _parameters(query: Schema, method: str) -> list[dict[str, t.Any]]:
     """Return the parameters of a query. A path that differs from a field in punctuation
     only, such as ``room.id`` from ``roomId``, would have its name in generated code.
@@ -398,7 +375,7 @@ def _parameters(query: Schema, method: str) -> list[dict[str, t.Any]]:
         for name, schema in _flat(*part):
             # A parameter without an operator says the same, and a URL has no null.
             if (
-                name.endswith(EQUAL)
+                name.endswith("[$eq]")
                 or schema == NULL
                 or f"${name}" in parts
                 or name == body

@@ -102,10 +102,8 @@ def current_title() -> str:
 
 
 def _send_document(documents: dict[str, bytes]) -> Response:
-    """Return the document for the caller, or as anonymous clients may see it.
-
-    :param documents: What anonymous clients see, by the path of the application on its
-        server. It is made once.
+    """Return the document for the caller, or as anonymous clients may see it, which is
+    made once for each path of the application on its server.
     """
     # Applications without the page do not need it.
     from .document import document_text, FAILED
@@ -139,10 +137,7 @@ def _send_page(**route: t.Any) -> Response:
 
 
 def _login(route: dict[str, t.Any]) -> dict[str, str] | None:
-    """Return the address and the fields of logins with a password, if there are any.
-
-    :param route: The values of placeholders in the prefix of services.
-    """
+    """Return the address and the fields of logins with a password, if there are any."""
     for path, issuer in current_records.authentications.items():
         fields = issuer.login_fields
 

@@ -98,11 +98,7 @@ def _paths_of(service: ServiceDescription) -> Iterator[str]:
 
 
 class _Types:
-    """The types of one service.
-
-    :param names: The names of the records of all services, by path.
-    :param named: The schemas of all records, and the names of their types.
-    """
+    """The types of one service, among the names and schemas of all records."""
 
     def __init__(
         self, service: ServiceDescription, names: Mapping[str, str], named: Named
@@ -254,10 +250,7 @@ def member(name: str, type: str, mark: str = "") -> str:
 
 
 def type_of(schema: Schema, named: Named = ()) -> str:
-    """Return the type of the values of a schema.
-
-    :param named: Schemas whose types have names.
-    """
+    """Return the type of the values of a schema. Some schemas have names."""
     name = next((name for each, name in named if each == schema), None)
 
     if name is not None:

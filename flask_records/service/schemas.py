@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from ..names import BODIES, METHODS
@@ -109,13 +109,6 @@ class Schemas(t.NamedTuple):
         return {"anyOf": [self.record, self.groups]} if self.groups else self.record
 
 
-MAKE_FOUND: t.Final[Mapping[t.Any, Callable[[Schema], Schema]]] = {
-    list: list_of,
-    Page: page_of,
-    None: lambda record: record,
-}
-"""Return the schema of the answer of find, by its shape."""
-
 ANYTHING: t.Final = Schemas(
     record={}, found={}, many={}, multi=frozenset({"create", "patch", "remove"})
 )
@@ -124,10 +117,8 @@ ANYTHING: t.Final = Schemas(
 
 def schemas_of(service: Service, params: Params | None = None) -> Schemas:
     """Return the JSON Schemas of a service as one caller sees them: its object's
-    with the schemas of the classes that check its calls.
-
-    :param params: The params of the caller, or ``None`` for what all clients together
-        see.
+    with the schemas of the classes that check its calls. Without params, they are what
+    all clients together see.
     """
     parts, classes = service.capabilities, service.schemas
     schemas = parts.schemas_for(params)
@@ -152,7 +143,8 @@ def schemas_of(service: Service, params: Params | None = None) -> Schemas:
     if find := classes.get("find"):
         if find.result is not None:
             found = find.result.json_schema(part)
-            changes["found"] = MAKE_FOUND[find.shape](found)
+            shapes = {None: found, list: list_of(found), Page: page_of(found)}
+            changes["found"] = shapes[find.shape]
 
         if find.query is not None:
             changes["query"] = find.query.json_schema("query")
