@@ -121,7 +121,6 @@ def test_long_responses_arrive_whole(length):
     "app",
     [
         lambda environ, start_response: 1 / 0,
-        lambda environ, start_response: [b"A"],
         lambda environ, start_response: [start_response("200 OK", TEXT), "A"][1:],
         lambda environ, start_response: [start_response("200 OK", TEXT), exit()],
     ],
