@@ -147,9 +147,18 @@ def retried_after(seconds: int, error: RecordsError) -> RecordsError:
     return error
 
 
-async def respond(send: Send, body: bytes) -> None:
-    """Send a text."""
-    await _respond(send, 200, [TEXT], body)
+async def respond(
+    send: Send,
+    body: bytes,
+    status: int = 200,
+    headers: Headers = (TEXT,),
+    kind: str = "http.response",
+) -> None:
+    """Send a short response, plain text by default."""
+    length = (b"content-length", str(len(body)).encode())
+    headers = [*headers, NO_SNIFFING, length]
+    await send({"type": f"{kind}.start", "status": status, "headers": headers})
+    await send({"type": f"{kind}.body", "body": body})
 
 
 async def refuse(
@@ -175,13 +184,4 @@ async def refuse(
 
     headers = [(name.lower().encode(), lines[name].encode()) for name in lines]
     text = dumps(body or refusal.to_dict())
-    await _respond(send, refusal.code or 500, headers, text, kind)
-
-
-async def _respond(
-    send: Send, status: int, headers: Headers, body: bytes, kind: str = "http.response"
-) -> None:
-    length = (b"content-length", str(len(body)).encode())
-    headers = [*headers, NO_SNIFFING, length]
-    await send({"type": f"{kind}.start", "status": status, "headers": headers})
-    await send({"type": f"{kind}.body", "body": body})
+    await respond(send, text, refusal.code or 500, headers, kind)
