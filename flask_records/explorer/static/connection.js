@@ -1,7 +1,7 @@
 // The client of the caller, and one of nobody.
 /* global feathers, io */
 import { announce, element } from './dom.js'
-import { encoded, Services } from './paths.js'
+import { encoded, readAddress, Services } from './paths.js'
 import { addresses } from './query.js'
 import { answerOf, BASE, first, forgetLogin, isEarly, keepLogin, keptLogin, keyOf, request } from './requests.js'
 
@@ -30,7 +30,7 @@ const loadScript = name => new Promise((resolve, reject) => {
 
 let loaded = null
 const libraries = () => { loaded ??= Promise.all(LIBRARIES.map(loadScript)).catch(error => { loaded = null; throw error }); return loaded }
-if (!isEarly) libraries().catch(() => {})
+if (!isEarly(readAddress().view)) libraries().catch(() => {})
 
 export class Connection extends EventTarget {
   constructor (description) {

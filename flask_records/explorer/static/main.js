@@ -143,7 +143,7 @@ async function showView (explorer) {
   try {
     const [path] = route.parts
     if (ofServices.includes(route.view) && path && !explorer.services.get(path)) throw absence(`There is no service ${path} for you.`)
-    const isReady = route.view === 'records' || explorer.connection.open()
+    const isReady = isEarly(route.view) || explorer.connection.open()
     const [module] = await Promise.all([loaderOf(explorer, route)(), explorer.connection.load(path), isReady])
     if (!signal.aborted) await module.show(view, explorer, route, signal)
   } catch (error) {
@@ -201,7 +201,7 @@ async function start () {
   addEventListener('keydown', ({ key, ctrlKey, metaKey, target }) => { if (key === 'Enter' && (ctrlKey || metaKey)) target.form?.requestSubmit() })
   addEventListener('beforeunload', event => { if (isTyped(document)) event.preventDefault() })
   const shown = showView(explorer)
-  if (isEarly) await shown
+  if (isEarly(readAddress().view)) await shown
   connection.open().catch(error => announce(error.message, 'error'))
   await shown
   preload()

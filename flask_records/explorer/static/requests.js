@@ -60,8 +60,8 @@ export function preload (names = others) {
   document.head.append(...names.map(name => Object.assign(document.createElement('link'), { rel: 'modulepreload', href: new URL(name, import.meta.url) })))
 }
 
-// Whether the view reads records alone, which needs no client.
-export const isEarly = view === 'records'
+// Returns whether a view needs no client, and is shown before it is there.
+export const isEarly = name => ['', 'records'].includes(name)
 export const describedAt = `${BASE}services.json${path ? `?path=${encodeURIComponent(path)}` : ''}`
 export const services = request(describedAt)
 
@@ -80,12 +80,12 @@ export const keepShown = url => sessionStorage.setItem(keyOf('shown'), JSON.stri
 // names. Without pages, or with a search, the view makes the query.
 async function askFirst () {
   const { hash, url } = JSON.parse(sessionStorage.getItem(keyOf('shown'))) ?? {}
-  if (!isEarly) return
+  if (view !== 'records') return
   if (url && hash === location.hash) return ask(url)
   const { prefix, services: all } = await (await services).clone().json()
   const isPage = all.some(each => each.path === path && each.pageSize && each.methods.includes('find'))
   if (isPage && !/(\$|%24)search=/.test(query)) ask(`${location.origin}${prefix}/${encoded(path)}${query && `?${query}`}`)
 }
 
-askFirst().catch(() => {})
+for (const each of [services, askFirst()]) each.catch(() => {})
 preload(needed[view] ?? others)

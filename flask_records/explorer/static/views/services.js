@@ -11,7 +11,7 @@ const AT_ONCE = 4
 export async function show (place, explorer, route, signal) {
   const { services } = explorer.description
   const counter = new Counter(explorer, signal)
-  const list = servicesList(services, service => card(service, isCounted(service) ? counter.count(service.path) : null), { label: 'Search all services' })
+  const list = servicesList(services, service => card(service, counter.count(service)), { label: 'Search all services' })
   const mayLogIn = !explorer.connection.user && explorer.description.logins.length > 0
   const isEmpty = !services.some(({ methods }) => methods.includes('find') || methods.includes('get'))
   replace(place, element('h1', { tabindex: -1 }, 'Services'),
@@ -20,20 +20,21 @@ export async function show (place, explorer, route, signal) {
   moveByArrows(place, '.service h2 a', 'input')
 }
 
-const isCounted = service => service.isPaged && !service.placeholders.length && service.methods.includes('find')
-
 // Counts the records of some services at once, so that a page of many does not hold up the others.
 class Counter {
   constructor (explorer, signal) {
     Object.assign(this, { explorer, signal, waiting: [], running: 0 })
   }
 
-  // Returns a node with the number of records, which follows events.
-  count (path) {
+  // Returns a node for the number of records, which comes with the client, and follows events.
+  count ({ path, isPaged, placeholders, methods }) {
+    if (!isPaged || placeholders.length || !methods.includes('find')) return null
     const node = element('span', { class: 'total' }, '…')
-    onEvents(this.explorer, path, this.signal, () => fill(this.explorer, path, node))
-    this.waiting.push([path, node])
-    this.run()
+    this.explorer.connection.open().then(() => {
+      onEvents(this.explorer, path, this.signal, () => fill(this.explorer, path, node))
+      this.waiting.push([path, node])
+      this.run()
+    }, error => replace(node, error.message))
     return node
   }
 
@@ -78,6 +79,5 @@ function method ({ publicMethods }, name) {
 function access ({ methods, customMethods, publicMethods }) {
   const names = [...methods, ...customMethods]
   const open = names.filter(name => publicMethods.includes(name))
-  if (open.length === 0) return null
-  return element('p', { class: 'soft' }, open.length === names.length ? 'Public' : `Public: ${open.join(', ')}`)
+  return open.length ? element('p', { class: 'soft' }, open.length === names.length ? 'Public' : `Public: ${open.join(', ')}`) : null
 }
