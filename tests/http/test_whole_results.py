@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from flask import jsonify
 
 from flask_records import FromUser, SQLAlchemyService
 from flask_records.http.formatter import dumps
@@ -123,46 +122,6 @@ def test_record_that_a_custom_method_returns_is_cut(records, db):
         answer = app.test_client().post("/users", json={}, headers=headers).json
 
     assert answer == {"id": 1, "email": ANN["email"]}
-
-
-def test_result_that_a_hook_sets_has_no_hidden_field(site):
-    client, users, _ = site
-
-    @users.after("find")
-    def replace(method, context):
-        context.result = [users.get(1)]
-
-    assert client.get("/users").json == [{"id": 1, "email": ANN["email"]}]
-
-
-@pytest.mark.parametrize("place", ["result", "list", "page"])
-def test_formatter_of_the_application_gets_cut_records(records, db, place):
-    users = records.add(
-        "users", SQLAlchemyService(User, hidden=["password"]), public=True
-    )
-    messages = records.add(
-        "messages",
-        SQLAlchemyService(Message, paginate={"default": 5}),
-        public=True,
-        formatter=lambda context: jsonify(getattr(context.sent, "data", context.sent)),
-    )
-
-    @messages.after()
-    def add_author(method, context):
-        if place == "list":
-            context.result = {"authors": [users.get(1)]}
-        elif place == "page":
-            context.result.data[0]["author"] = users.get(1)
-        else:
-            context.result = users.get(1)
-
-    with served(db, records, "sqlite://") as app, app.app_context():
-        users.create(ANN)
-        messages._create({"text": "Hi"})
-        text = app.test_client().get("/messages").text
-
-    assert ANN["email"] in text
-    assert "password" not in text
 
 
 def test_rule_is_called_once_for_all_records_of_a_result(records, db):
