@@ -16,7 +16,7 @@ after(() => {
 })
 
 // The token of a mail, which the server logs in place of sending it.
-const tokenOf = (kind, address) => logged(server, `Mail to ${address}: ${kind} (\\S+)`)
+const tokenOf = (kind, address, number) => logged(server, `Mail to ${address}: ${kind} (\\S+)`, number)
 
 const local = (email, password) => ({ strategy: 'local', email, password })
 
@@ -34,7 +34,7 @@ for (const [name, newClient] of Object.entries({ restClient, socketClient })) {
     test('a new user confirms the address', async () => {
       await management.resendVerifySignup({ email })
 
-      await management.verifySignupLong(await tokenOf('verify', email))
+      await management.verifySignupLong(await tokenOf('verify', email, 2))
 
       const { user } = await client.authenticate(local(email, password))
       assert.equal(user.isVerified, true)

@@ -98,11 +98,11 @@ async function newDatabase (folder) {
   }
 }
 
-// Returns the first group of what a server logs, or will.
-export async function logged (server, pattern) {
+// Returns the first group of the last of as many matches as a server logs, or will.
+export async function logged (server, pattern, number = 1) {
   for (let tries = 0; tries < 100; tries++) {
-    const match = server.log().match(pattern)
-    if (match) return match[1]
+    const matches = [...server.log().matchAll(new RegExp(pattern, 'g'))]
+    if (matches.length >= number) return matches.at(-1)[1]
     await delay(50)
   }
 
