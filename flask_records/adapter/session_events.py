@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from flask import current_app, has_app_context
 from sqlalchemy import orm
 
+from ..database.commit_followers import follow_commit
 from ..database.database import is_written_by_service
-from ..database.joined_session import follow_commit
 from ..service.context import HookContext, Params
 
 if t.TYPE_CHECKING:

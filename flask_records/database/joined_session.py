@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import typing as t
 from collections.abc import Callable
 from functools import partial
@@ -12,12 +11,13 @@ import sqlalchemy as sa
 from flask import current_app, has_app_context
 from sqlalchemy import orm
 
+from .commit_followers import follow_commit, follow_parent, open_transactions
 from .connections import begin_writing, check_transaction, connect_to_write, writes_in
 from .database_errors import FAILED, translated
 from .transaction import on_begin, Transaction
 
 if t.TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable
 
     from flask import Flask
 
@@ -49,13 +49,6 @@ A hook or a method has ended the transaction of the session by 'commit', 'rollba
 
 ENDS: t.Final = ("close", "invalidate", "reset", "rollback")
 """The methods of a session that end its transaction, if it has one."""
-
-FOLLOWERS: t.Final = "records_followers"
-"""The key in the ``info`` of a session with the functions by the transaction that they
-follow. The ones of ``None`` follow one that is committed.
-"""
-
-logger = logging.getLogger(__package__)
 
 
 class JoinedSession:
@@ -282,11 +275,11 @@ class JoinedSession:
         wait for the outer transaction. Listeners are silenced: releasing a savepoint is
         not a commit.
         """
-        if savepoint is None or savepoint not in _open_transactions(self.session):
+        if savepoint is None or savepoint not in open_transactions(self.session):
             return
 
         session: t.Any = self.session
-        _follow_parent(session, savepoint)
+        follow_parent(session, savepoint)
         session.dispatch, dispatch = _Silence(), session.dispatch
 
         try:
@@ -305,7 +298,7 @@ class JoinedSession:
                 session.rollback()
 
             self._roll_back_own()
-        elif savepoint in _open_transactions(self.session):
+        elif savepoint in open_transactions(self.session):
             connections = _connections_of(savepoint)
 
             try:
@@ -489,69 +482,6 @@ def _connections_of(transaction: orm.SessionTransaction | None) -> set[t.Any]:
     """
     # SQLAlchemy 2.0 has no public name for them. Each is there twice.
     return set(t.cast("t.Any", transaction)._connections.values())
-
-
-def follow_commit(session: orm.Session, function: Callable[[], None]) -> None:
-    """Call a function after the commit of the transaction that a session has in
-    progress, unless it is rolled back. A savepoint is committed with the transaction
-    around it.
-    """
-    if FOLLOWERS not in session.info:
-        session.info[FOLLOWERS] = {}
-        # The listeners stay: none can be removed while listeners run.
-        sa.event.listen(session, "after_commit", _after_commit)
-        sa.event.listen(session, "after_transaction_end", _after_end)
-
-    transaction = next(_open_transactions(session))
-    session.info[FOLLOWERS].setdefault(transaction, []).append(function)
-
-
-def _follow_parent(session: orm.Session, savepoint: orm.SessionTransaction) -> None:
-    """Let the functions of a savepoint follow the transaction around it."""
-    followers = session.info.get(FOLLOWERS, {})
-
-    if functions := followers.pop(savepoint, ()):
-        followers.setdefault(savepoint.parent, []).extend(functions)
-
-
-def _after_commit(session: orm.Session) -> None:
-    _follow_parent(session, next(_open_transactions(session)))
-
-
-def _after_end(session: t.Any, transaction: orm.SessionTransaction) -> None:
-    followers = session.info[FOLLOWERS]
-    # The functions that are left belong to a transaction that was rolled back.
-    followers.pop(transaction, None)
-
-    if transaction.parent is not None:
-        return
-
-    # Receivers of events use the session, which 'with session.begin():' would refuse
-    # until the end of its block.
-    block, session._trans_context_manager = session._trans_context_manager, None
-
-    try:
-        for function in followers.pop(None, ()):
-            _run(function)
-    finally:
-        session._trans_context_manager = block
-
-
-def _run(function: Callable[[], None]) -> None:
-    try:
-        function()
-    except Exception:
-        # The application has committed.
-        logger.exception("What follows a commit has failed.")
-
-
-def _open_transactions(session: orm.Session) -> Iterator[orm.SessionTransaction]:
-    """Yield the savepoints of a session, innermost first, then its transaction."""
-    transaction = session.get_nested_transaction() or session.get_transaction()
-
-    while transaction is not None:
-        yield transaction
-        transaction = transaction.parent
 
 
 def add_session(app: Flask, source: t.Any) -> None:
