@@ -100,22 +100,15 @@ def test_wrong_setting_is_an_error_at_the_start(settings, message):
         app_with(settings)
 
 
-def test_document_is_below_the_prefix_of_services():
-    client = app_with(url_prefix="/api").test_client()
-
-    made = client.get("/api/openapi.json").json
-
-    assert [*made["paths"]] == ["/api/things", "/api/things/{id}"]
-
-
-def test_server_of_the_document_is_the_root_behind_a_proxy():
-    app = app_with()
+def test_document_is_below_the_prefix_of_services_and_of_a_proxy():
+    app = app_with(url_prefix="/api")
     app.wsgi_app = ProxyFix(app.wsgi_app, x_prefix=1)
     headers = {"X-Forwarded-Prefix": "/shop"}
 
-    answer = app.test_client().get("/openapi.json", headers=headers)
+    made = app.test_client().get("/api/openapi.json", headers=headers).json
 
-    assert answer.json["servers"] == [{"url": "/shop"}]
+    assert [*made["paths"]] == ["/api/things", "/api/things/{id}"]
+    assert made["servers"] == [{"url": "/shop"}]
 
 
 def test_other_paths_are_settings():
