@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 import typing as t
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import sqlalchemy as sa
 from flask import Flask, redirect, url_for
@@ -60,9 +60,11 @@ def create_app(
     _map(models)
     app, records = Flask(__name__, static_folder=None), FlaskRecords()
     app.config["RECORDS_EXPLORER"] = {"enabled": True}
+    database = unquote(engine.url.database or "").removeprefix("file:")
     # A table may have the name "docs".
     app.config["RECORDS_OPENAPI"] = {
         "enabled": True,
+        "title": database.rpartition("/")[2] or "Database",
         "page": "/_records/docs",
         "document": "/_records/openapi.json",
     }

@@ -207,6 +207,16 @@ def test_the_explorer_and_the_documents_show_all_services(urls, served):
     assert client.get("/_records/docs").status_code == 200
 
 
+def test_documents_have_the_name_of_the_database(served, file):
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE one (id INTEGER PRIMARY KEY)")
+
+    client, _ = served(file)
+
+    title = client.get("/_records/openapi.json").json["info"]["title"]
+    assert title == "file with a % and a ?.db"
+
+
 def test_tables_of_other_schemas_are_served_that_keys_refer_to(served):
     with new_database(url_in("TEST_POSTGRESQL_URL")) as url:
         engine = sa.create_engine(url)
