@@ -21,7 +21,6 @@ from ...event_stream import listening
 from ...processes import call, free_port, ROOT, started
 from ...realtime_clients import serving, settings_of
 from ...waiting import START, wait_until
-from .. import test_granian
 
 STOPPED = (1001, "The server stops.")
 NAP = "/naps?seconds=1"
@@ -33,16 +32,6 @@ def gunicorn(settings):
 
     with started(
         [*options, "tests.realtime_app:create_asgi_app()"], settings
-    ) as server:
-        yield server
-
-
-@contextmanager
-def granian(settings):
-    command = "granian --interface asgi tests.realtime_app:create_asgi_app"
-
-    with test_granian.granian(
-        None, "--factory", command=command, variables=settings
     ) as server:
         yield server
 
@@ -143,9 +132,8 @@ def test_streams_break_once_the_server_stops(tmp_path, name):
         (gunicorn, signal.SIGTERM),
         (uvicorn, signal.SIGTERM),
         (gunicorn, signal.SIGHUP),
-        (granian, signal.SIGHUP),
     ],
-    ids=["gunicorn-stop", "uvicorn-stop", "gunicorn-reload", "granian-reload"],
+    ids=["gunicorn-stop", "uvicorn-stop", "gunicorn-reload"],
 )
 def test_calls_in_progress_are_answered_before_the_end(tmp_path, serve, number):
     settings = settings_of(tmp_path, WEB_CONCURRENCY="1")
@@ -157,7 +145,7 @@ def test_calls_in_progress_are_answered_before_the_end(tmp_path, serve, number):
             time.sleep(0.3)
             server.process.send_signal(number)
             answer = socket.recv()
-            reason = end_of(socket)[0] if serve is not granian else None
+            reason, _ = end_of(socket)
             response = json.loads(request.getresponse().read())
 
             if number == signal.SIGTERM:
@@ -170,8 +158,7 @@ def test_calls_in_progress_are_answered_before_the_end(tmp_path, serve, number):
 
     assert answer == '431[null,["awake"]]'
     assert response == ["awake"]
-    # granian may close a connection before it has sent the code.
-    assert reason == (STOPPED if serve is not granian else None)
+    assert reason == STOPPED
 
 
 def test_reload_leaves_no_gap_of_a_second(tmp_path):
