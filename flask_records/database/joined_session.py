@@ -172,7 +172,7 @@ class JoinedSession:
         self._check_written()
 
         if self.own is None:
-            Transaction.current().protect(self._source)
+            Transaction.protect(self._source)
             self._sample = self.sample
 
             if self._session is None:
@@ -242,7 +242,7 @@ class JoinedSession:
             begin_writing(connection)
 
         self._written = self.session.get_transaction()
-        Transaction.current().protect(self._source)
+        Transaction.protect(self._source)
         return connection
 
     def connection(self, bind: Bind) -> sa.Connection:
@@ -517,8 +517,6 @@ def join(source: t.Any) -> JoinedSession:
         it, a ``sessionmaker``, whose session is used for the transaction alone, or a
         function that returns a session of the application.
     """
-    transaction = Transaction.current()
-
     if source is session_of_app:
         source = session_of_app()
 
@@ -526,11 +524,11 @@ def join(source: t.Any) -> JoinedSession:
         source = source if isinstance(source, orm.Session) else source()
 
         # The session may have joined through its scoped_session.
-        for joined in transaction.sessions:
+        for joined in Transaction.current().sessions:
             if joined.is_of(source):
                 return joined
 
-    return transaction.join(source, lambda: JoinedSession(source))
+    return Transaction.join(source, lambda: JoinedSession(source))
 
 
 def _join_sessions(transaction: Transaction) -> None:

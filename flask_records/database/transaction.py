@@ -74,7 +74,7 @@ class Transaction:
 
             if self._writes:
                 for key in list(self._sessions):
-                    self.protect(key)
+                    self._protect(key)
         except BaseException as error:
             self.__exit__(type(error), error, error.__traceback__)
             raise
@@ -142,15 +142,19 @@ class Transaction:
         """
         self._held.setdefault(key, lock)
 
-    def join(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the session of a key.
+    @classmethod
+    def join(cls, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the session of a key in the transaction in progress.
 
         :param make: Makes it at the first use in the outermost transaction.
+        :raises RuntimeError: No transaction is open.
         """
-        if key not in self._sessions:
-            self._sessions[key] = make()
+        sessions = cls.current()._sessions
 
-        joined: T = self._sessions[key]
+        if key not in sessions:
+            sessions[key] = make()
+
+        joined: T = sessions[key]
         return joined
 
     @property
@@ -158,15 +162,19 @@ class Transaction:
         """All sessions that have joined."""
         return self._sessions.values()
 
-    def protect(self, key: Hashable) -> None:
-        """Let later writes of a session be rolled back alone, with this part.
+    @classmethod
+    def protect(cls, key: Hashable) -> None:
+        """Let later writes of a session be rolled back alone, with the innermost part.
 
         :param key: The key of the session.
         """
+        cls.current()._protect(key)
+
+    def _protect(self, key: Hashable) -> None:
         session = self._sessions[key]
 
         if self._parent is not None:
-            self._parent.protect(key)
+            self._parent._protect(key)
         elif not session.is_in_progress:
             return
 
