@@ -14,15 +14,8 @@ from flask_records import (
 )
 
 from ...authentication import bearer
-from ..revocation.revocations import (
-    add_users,
-    everywhere,
-    is_valid,
-    log_in,
-    register,
-    served,
-    Token,
-)
+from ..accounts.people import everywhere, is_valid, served, Token
+from ..revocation.revocations import add_users, log_in, register
 from .sites import Explored, SERVICES
 
 
