@@ -254,6 +254,7 @@ test('each type has its own control in a filter', async () => {
   await explorer.press('Apply')
 
   await page.getByText('madeAt is 31 Jan 2026, 23:30:00').waitFor()
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Apply')
   await explorer.shows([1])
   await explorer.press('Clear')
   await (await explorer.add('count', 'is null ($null)')).getByLabel('Value').selectOption('true')

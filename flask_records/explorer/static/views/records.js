@@ -26,8 +26,7 @@ export async function show (place, explorer, route, signal) {
   await view.load()
 }
 
-const unlisted = ({ path, methods, customMethods }) =>
-  `Records of ${path} are not listed: you may not call find here, but ${[...methods, ...customMethods].join(', ')}.`
+const unlisted = ({ path, methods, customMethods }) => `Records of ${path} are not listed: you may not call find here, but ${[...methods, ...customMethods].join(', ')}.`
 
 class RecordsView {
   constructor (explorer, service, signal) {
@@ -101,13 +100,12 @@ class RecordsView {
     if (this.drawn !== drawn) return
     this.panel.hidden = !this.opened
     this.panel.setAttribute('aria-label', this.opened ?? '')
-    replace(this.panel, panel)
+    keepFocus(() => replace(this.panel, panel))
   }
 
   async drawSummary () {
     const isFiltered = Object.keys(this.conditions).length > 0
-    const summary = isFiltered && (await import('./filters.js')).filterSummary(this, conditions => this.filter(conditions))
-    replace(this.summary, summary)
+    replace(this.summary, isFiltered && (await import('./filters.js')).filterSummary(this, conditions => this.filter(conditions)))
   }
 
   // Goes to a query of the same service: an address of its own, unless it replaces the last one.
@@ -132,9 +130,11 @@ class RecordsView {
   }
 
   filter (conditions) {
-    this.drawn = null
     const kept = Object.entries(this.query).filter(([name]) => SPECIAL.includes(name) && name !== '$skip')
-    return this.go({ ...Object.fromEntries(kept), ...conditions })
+    const loading = this.go({ ...Object.fromEntries(kept), ...conditions })
+    this.drawn = null
+    this.drawPanel()
+    return loading
   }
 
   // Sorts by a field: ascending, descending, not at all.
