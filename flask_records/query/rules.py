@@ -215,16 +215,20 @@ def rule_of(rule: Rule, option: str) -> UserRule:
 
 
 def both(query: Mapping[str, t.Any], condition: Mapping[str, t.Any]) -> Record:
-    """Return the query of the records that meet two queries."""
+    """Return the query of the records that meet two queries. The condition is at the
+    top, where objects that know no ``$and`` find it.
+    """
     # Names that are in both can't stand beside each other, and paths of one query are
     # about the same related record.
     firsts = {name.partition(".")[0] for name in condition}
+    shared = {name for name in query if name.partition(".")[0] in firsts}
 
-    if firsts.isdisjoint([name.partition(".")[0] for name in query]):
+    if not shared:
         return {**query, **condition}
 
-    own = [{AND: query[AND]}] if AND in query else []
-    return {**query, AND: [*own, condition]}
+    moved = {name: query[name] for name in query if name in {*shared, AND}}
+    rest = {name: query[name] for name in query if name not in moved}
+    return {**rest, **condition, AND: [moved, *condition.get(AND, ())]}
 
 
 def names_in(condition: t.Any) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from flask import Flask
 
 from flask_records import (
     FlaskRecords,
@@ -133,14 +134,14 @@ def test_calls_reach_the_records_of_the_rule(records, db):
     ("query", "condition", "expected"),
     [
         ({"a": 1}, {"b": 2}, {"a": 1, "b": 2}),
-        ({"a": 1, "$limit": 3}, {"a": 2}, {"a": 1, "$limit": 3, "$and": [{"a": 2}]}),
+        ({"a": 1, "$limit": 3}, {"a": 2}, {"$limit": 3, "a": 2, "$and": [{"a": 1}]}),
         (
-            {"$and": [{"a": 1}]},
+            {"b": 1, "$and": [{"a": 1}]},
             {"$and": [{"a": 2}]},
-            {"$and": [{"$and": [{"a": 1}]}, {"$and": [{"a": 2}]}]},
+            {"b": 1, "$and": [{"$and": [{"a": 1}]}, {"a": 2}]},
         ),
         # Paths of one query would be about the same related record.
-        ({"a.b": 1}, {"a.c": 2}, {"a.b": 1, "$and": [{"a.c": 2}]}),
+        ({"a.b": 1}, {"a.c": 2}, {"a.c": 2, "$and": [{"a.b": 1}]}),
     ],
 )
 def test_condition_is_beside_a_query(query, condition, expected):
@@ -148,3 +149,23 @@ def test_condition_is_beside_a_query(query, condition, expected):
     restrict(params, condition)
 
     assert params.query == expected
+
+
+class Notes:
+    """An object that knows no special parameters."""
+
+    def find(self, params):
+        named = {name: params.query[name] for name in params.query if name[0] != "$"}
+        notes = [{"id": 1, "userId": "1"}, {"id": 2, "userId": "2"}]
+        return [note for note in notes if named.items() <= note.items()]
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?userId=2", "?$or[0][userId]=2", "?$and[0][userId]=2&userId=2"]
+)
+def test_query_does_not_hide_the_rule_from_an_object(query):
+    app, records = Flask("notes"), FlaskRecords()
+    records.add("notes", Notes(), readable={"userId": "1"}, public=True)
+    records.init_app(app)
+
+    assert app.test_client().get(f"/notes{query}").json == [{"id": 1, "userId": "1"}]
