@@ -9,6 +9,10 @@ from contextlib import contextmanager, ExitStack
 import pytest
 import sqlalchemy as sa
 from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+
+from flask_records import FlaskRecords, SQLAlchemyService
 
 SERVERS = {
     "postgresql": "TEST_POSTGRESQL_URL",
@@ -98,6 +102,30 @@ def served(db, records, url, **config):
     finally:
         with app.app_context():
             leave(db)
+
+
+@contextmanager
+def serving_models(url, services, records=None, **config):
+    """A client of public services over models, on an empty database.
+
+    :param services: The services by their paths, or models, of which clients may
+        write many records at once.
+    """
+    records = records or FlaskRecords()
+
+    for path, service in services.items():
+        if isinstance(service, type):
+            service = SQLAlchemyService(service, multi=True)
+
+        bases = [*service.model.__mro__]
+        records.add(path, service, public=True)
+
+    db = SQLAlchemy(model_class=bases[bases.index(DeclarativeBase) - 1])
+
+    with served(db, records, url, **config) as app:
+        client = app.test_client()
+        client.db, client.records = db, records
+        yield client
 
 
 EMPTYING = {

@@ -72,6 +72,16 @@ class Message(Base):
         return sa.func.length(cls.text) > 20
 
 
+def model_of(**members):
+    """A model of things, apart from all others, with some members beside the key."""
+    base = type("Base", (DeclarativeBase,), {})
+    default = {
+        "__tablename__": "thing",
+        "id": mapped_column(sa.Integer, primary_key=True),
+    }
+    return type("Thing", (base,), default | members)
+
+
 class Color(enum.Enum):
     red = 1
     green = 2

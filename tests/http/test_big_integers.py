@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from flask_records import Converter, FlaskRecords, SQLAlchemyService
+from flask_records import Converter, SQLAlchemyService
 
-from ..databases import served
+from ..databases import serving_models
 
 
 class Base(DeclarativeBase):
@@ -40,19 +39,17 @@ LARGE = 2**60 + 1
 
 @pytest.fixture
 def accounts(database_url):
-    records = FlaskRecords()
     converters = {sa.BigInteger: Converter(show=str)}
     service = SQLAlchemyService(Account, converters=converters, client_ids=True)
-    accounts = records.add("accounts", service, public=True)
     entries = SQLAlchemyService(Entry, whitelist=["$populate"])
-    records.add("entries", entries, public=True)
-    accounts.sent = []
-    accounts.events()(lambda event, record, context: accounts.sent.append(record))
+    services = {"accounts": service, "entries": entries}
 
-    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
-        accounts.client = app.test_client()
+    with serving_models(database_url, services) as client:
+        accounts = client.records["accounts"]
+        accounts.client, accounts.sent = client, []
+        accounts.events()(lambda event, record, context: accounts.sent.append(record))
 
-        with app.app_context():
+        with client.application.app_context():
             yield accounts
 
 

@@ -6,12 +6,11 @@ import uuid
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import SQLAlchemyService
 
-from ..databases import served
+from ..databases import serving_models
 
 
 class Base(DeclarativeBase):
@@ -55,23 +54,14 @@ TICKET = {"id": "f5b3a1c0-0000-4000-8000-00000000000a"}
 
 
 @pytest.fixture
-def things():
-    """The services, and the application that has them."""
-    records = FlaskRecords()
+def client(database_url):
+    models = (Counted, Child, Identity, Country, Ticket)
+    services = {model.__tablename__: model for model in models}
+    services["chosen"] = SQLAlchemyService(Counted, client_ids=True)
 
-    for model in (Counted, Child, Identity, Country, Ticket):
-        service = SQLAlchemyService(model, multi=True)
-        records.add(model.__tablename__, service, public=True)
-
-    records.add("chosen", SQLAlchemyService(Counted, client_ids=True), public=True)
-    return records
-
-
-@pytest.fixture
-def client(things, database_url):
-    with served(SQLAlchemy(model_class=Base), things, database_url) as app:
-        with app.app_context():
-            yield app.test_client()
+    with serving_models(database_url, services) as client:
+        with client.application.app_context():
+            yield client
 
 
 @pytest.mark.parametrize("path", ["counted", "counted_child", "identity"])
@@ -111,10 +101,10 @@ def test_clients_choose_keys_that_nothing_counts(client, path, body):
     assert (created.status_code, created.json) == (201, body)
 
 
-def test_hooks_and_python_choose_keys(things, client):
-    @things["counted"].before("create")
+def test_hooks_and_python_choose_keys(client):
+    @client.records["counted"].before("create")
     def choose(method, context):
         context.data.setdefault("id", 7)
 
     assert client.post("/counted", json={"name": "a"}).json["id"] == 7
-    assert things["counted"].create({"id": 9})["id"] == 9
+    assert client.records["counted"].create({"id": 9})["id"] == 9

@@ -7,7 +7,6 @@ from urllib.parse import quote
 import pytest
 import sqlalchemy as sa
 from flask import Flask
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import (
     DeclarativeBase,
     Mapped,
@@ -18,7 +17,7 @@ from sqlalchemy.orm import (
 
 from flask_records import FlaskRecords, NotFound, Params, SQLAlchemyService
 
-from ..databases import served
+from ..databases import serving_models
 
 
 class Base(DeclarativeBase):
@@ -62,16 +61,13 @@ class Seat(Base):
 
 @pytest.fixture(scope="module")
 def app(module_url):
-    records = FlaskRecords()
-    names = ["$populate", "$null", "$like", "$not"]
-    options = {"multi": True, "whitelist": names}
-    records.add("students", SQLAlchemyService(Student, **options), public=True)
-    records.add("enrolments", SQLAlchemyService(Enrolment, **options), public=True)
-    records.add("seats", SQLAlchemyService(Seat, **options), public=True)
-    records.add("keyed", SQLAlchemyService(Enrolment, id="_key"), public=True)
+    models = {"students": Student, "enrolments": Enrolment, "seats": Seat}
+    options = {"multi": True, "whitelist": ["$populate", "$null", "$like", "$not"]}
+    services = {path: SQLAlchemyService(models[path], **options) for path in models}
+    services["keyed"] = SQLAlchemyService(Enrolment, id="_key")
 
-    with served(SQLAlchemy(model_class=Base), records, module_url) as app:
-        yield app
+    with serving_models(module_url, services) as client:
+        yield client.application
 
 
 @pytest.fixture

@@ -5,12 +5,11 @@ import threading
 import pytest
 import sqlalchemy as sa
 from flask import Flask
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from flask_records import FlaskRecords, SQLAlchemyService
 
-from ..databases import served
+from ..databases import serving_models
 
 
 class Base(DeclarativeBase):
@@ -88,15 +87,12 @@ class Author(Base):
 def site(database_url):
     """The client of a database with one author, and the service."""
     records = FlaskRecords(app_errors=True)
-    service = SQLAlchemyService(Author, multi=True)
-    authors = records.add("authors", service, public=True)
     blind = ["create", "update", "patch", "remove"]
     records.add("blind", SQLAlchemyService(Author), public=True, methods=blind)
 
-    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
-        client = app.test_client()
+    with serving_models(database_url, {"authors": Author}, records) as client:
         client.post("/authors", json={"name": "Ann"})
-        yield client, authors
+        yield client, records["authors"]
 
 
 WRITES = [("PUT", {"name": "Bob"}), ("PATCH", {"name": "Bob"}), ("DELETE", None)]

@@ -16,7 +16,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
 
 from flask_records import Converter, FlaskRecords, Params, Problem, SQLAlchemyService
 
-from ..databases import empty, served
+from ..databases import empty, served, serving_models
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,16 +188,14 @@ def test_wrong_values_of_bodies_name_their_field(offers):
 
 
 def test_a_whole_record_with_a_read_only_value_is_taken(database_url):
-    records = FlaskRecords()
     double = Converter(lambda value: int(value) // 2, lambda value: value * 2)
     service = SQLAlchemyService(Offer, converters={"size": double}, readonly=["size"])
-    offers = records.add("offers", service, public=True)
 
-    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
-        with app.app_context():
-            record = offers.create({"size": 10})
+    with serving_models(database_url, {"offers": service}) as client:
+        with client.application.app_context():
+            record = client.records["offers"].create({"size": 10})
 
-        client, path = app.test_client(), f"/offers/{record['id']}"
+        path = f"/offers/{record['id']}"
         taken = client.put(path, json={**record, "cost": "1.00"})
         refused = client.put(path, json={**record, "size": 12})
 
@@ -265,11 +263,7 @@ class Sized(Base):
 
 @pytest.fixture
 def sized(database_url):
-    records = FlaskRecords()
-    records.add("sized", SQLAlchemyService(Sized, multi=True), public=True)
-
-    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
-        client = app.test_client()
+    with serving_models(database_url, {"sized": Sized}) as client:
         client.post("/sized", json=[{"size": "small"}, {"size": "large"}])
         yield client
 
@@ -325,11 +319,8 @@ class Embedding(Base):
 def test_a_value_may_compare_its_items(database_url):
     converters = {VectorType: Converter(Vector, list)}
     service = SQLAlchemyService(Embedding, converters=converters)
-    records = FlaskRecords()
-    records.add("embeddings", service, public=True)
 
-    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
-        client = app.test_client()
+    with serving_models(database_url, {"embeddings": service}) as client:
         answers = [
             client.post("/embeddings", json={"vector": [1, 2]}),
             client.patch("/embeddings/1", json={"vector": [3, 4]}),
@@ -364,12 +355,9 @@ class Device(Base):
 
 
 def test_a_key_may_be_read_in_another_form_than_it_is_written(database_url):
-    records = FlaskRecords()
-    records.add("devices", SQLAlchemyService(Device, multi=True), public=True)
     first, second = [str(uuid.UUID(int=number)) for number in (1, 2)]
 
-    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
-        client = app.test_client()
+    with serving_models(database_url, {"devices": Device}) as client:
         one = client.post("/devices", json={"id": first.upper(), "name": " a "})
         many = client.post("/devices", json=[{"id": second, "name": "b"}])
         patched = client.patch(f"/devices/{first}", json={"name": " c "})

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import enum
 import json
-from contextlib import contextmanager
 from urllib.parse import quote
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import mapped_column
 
-from flask_records import FlaskRecords, SQLAlchemyService
-
-from ..databases import DATABASES, served, url_of
+from ..databases import DATABASES, serving_models, url_of
+from ..models import model_of
 
 ALL = ("sqlite", "postgresql", "mariadb")
 POSTGRESQL, MARIADB, SQLITE = ("postgresql",), ("mariadb",), ("sqlite",)
@@ -51,29 +48,15 @@ MISFIT = "does not fit its column"
 PLAIN = sa.Numeric(12, 4, asdecimal=False)
 
 
-@contextmanager
 def client_of(type_, url):
     """A client of a service whose records have one value."""
 
-    class Base(DeclarativeBase):
-        pass
-
-    class Thing(Base):
-        __tablename__ = "thing"
-
-        id: Mapped[int] = mapped_column(primary_key=True)
-        value = mapped_column(type_)
-        note: Mapped[str | None] = mapped_column(sa.String(20))
-
-        @hybrid_property
-        def hybrid(self):
-            return self.value
-
-    records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
-    records.add("things", SQLAlchemyService(Thing, multi=True), public=True)
-
-    with served(db, records, url) as app:
-        yield app.test_client()
+    model = model_of(
+        value=mapped_column(type_),
+        note=mapped_column(sa.String(20)),
+        hybrid=hybrid_property(lambda self: self.value),
+    )
+    return serving_models(url, {"things": model})
 
 
 def text_of(value):
@@ -169,21 +152,10 @@ def test_a_value_that_a_database_cannot_hold_is_refused(
 def test_a_time_that_sql_writes_is_found_by_the_value_that_is_shown(
     url_on, database, written_by
 ):
-    class Base(DeclarativeBase):
-        pass
+    at = mapped_column(sa.DateTime(), **{written_by: sa.func.now()})
+    model = model_of(at=at, text=mapped_column(sa.String(20)))
 
-    class Note(Base):
-        __tablename__ = "note"
-
-        id: Mapped[int] = mapped_column(primary_key=True)
-        at = mapped_column(sa.DateTime(), **{written_by: sa.func.now()})
-        text: Mapped[str | None] = mapped_column(sa.String(20))
-
-    records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
-    records.add("notes", SQLAlchemyService(Note), public=True)
-
-    with served(db, records, url_on(database)) as app:
-        client = app.test_client()
+    with serving_models(url_on(database), {"notes": model}) as client:
         client.post("/notes", json={"text": "Hi"})
         note = client.patch("/notes/1", json={"text": "Hello"}).json
         at, other = quote(note["at"]), "2020-01-01T00:00:00"
@@ -219,25 +191,14 @@ def test_a_time_that_sql_writes_is_found_by_the_value_that_is_shown(
     ],
 )
 def test_a_time_is_found_whatever_digits_sqlite_stores(type_, start, fraction):
-    class Base(DeclarativeBase):
-        pass
+    model = model_of(at=mapped_column(type_, server_default=sa.func.now()))
 
-    class Note(Base):
-        __tablename__ = "note"
+    with serving_models("sqlite://", {"notes": model}) as client:
+        with client.application.app_context():
+            at, session = f"{start}{fraction}", client.db.session
+            session.execute(sa.text(f"INSERT INTO thing VALUES (1, '{at}')"))
+            session.commit()
 
-        id: Mapped[int] = mapped_column(primary_key=True)
-        at = mapped_column(type_, server_default=sa.func.now())
-
-    records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
-    records.add("notes", SQLAlchemyService(Note, multi=True), public=True)
-
-    with served(db, records, "sqlite://") as app:
-        with app.app_context():
-            at = f"{start}{fraction}"
-            db.session.execute(sa.text(f"INSERT INTO note VALUES (1, '{at}')"))
-            db.session.commit()
-
-        client = app.test_client()
         notes = client.get("/notes").json
         shown = quote(notes[0]["at"])
 

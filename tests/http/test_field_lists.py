@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import SQLAlchemyService
 
-from ..databases import served
+from ..databases import serving_models
 
 NEW = {"name": "Ann", "role": "user"}
-
-
-def make_base():
-    class Base(DeclarativeBase):
-        pass
-
-    return Base
 
 
 @pytest.fixture
@@ -38,9 +30,10 @@ def site(database_url):
 
 
 def people_at(url, **options):
-    base = make_base()
+    class Base(DeclarativeBase):
+        pass
 
-    class Person(base):
+    class Person(Base):
         __tablename__ = "person"
 
         id: Mapped[int] = mapped_column(primary_key=True)
@@ -57,12 +50,11 @@ def people_at(url, **options):
         def _has_salary(cls):
             return cls.salary.is_not(None)
 
-    records = FlaskRecords()
     service = SQLAlchemyService(Person, multi=True, **options)
-    people = records.add("people", service, public=True)
 
-    with served(SQLAlchemy(model_class=base), records, url) as app, app.app_context():
-        yield app.test_client(), people
+    with serving_models(url, {"people": service}) as client:
+        with client.application.app_context():
+            yield client, client.records["people"]
 
 
 def test_fields_that_are_not_listed_are_not_seen(site):

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from flask import Flask
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
 
 from flask_records import BadRequest, FlaskRecords, Problem, problems, SQLAlchemyService
 
-from ..databases import served
+from ..databases import serving_models
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -45,20 +44,17 @@ class Checked(Base):
 
 @pytest.fixture
 def things(database_url):
-    records = FlaskRecords()
-    service = SQLAlchemyService(Thing, multi=True, readonly=["notes"])
-    things = records.add("things", service, public=True)
-    records.add("checked", SQLAlchemyService(Checked), public=True)
+    things = SQLAlchemyService(Thing, multi=True, readonly=["notes"])
+    services = {"things": things, "checked": Checked}
+    options = {"RECORDS_ERRORS": {"codes": True}}
 
-    @things.before("remove")
     def refuse(method, context):
         errors = {"name": "is kept", "size": Problem("is sold out", "sold", left=0)}
         raise BadRequest("No.", errors=errors)
 
-    options = {"RECORDS_ERRORS": {"codes": True}}
-
-    with served(SQLAlchemy(model_class=Base), records, database_url, **options) as app:
-        yield app.test_client()
+    with serving_models(database_url, services, **options) as client:
+        client.records["things"].before("remove")(refuse)
+        yield client
 
 
 PROBLEMS = [

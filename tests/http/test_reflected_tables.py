@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import SQLAlchemyService
 
-from ..databases import served, url_of
+from ..databases import serving_models, url_of
 
 TABLE = "reflected_thing"
 KEYS = {
@@ -20,7 +21,7 @@ KEYS = {
 
 
 @pytest.fixture
-def client_of(request, server_urls, tmp_path):
+def client_of(server_urls, tmp_path):
     """A function that returns a client of a table of one column beside its key."""
 
     def make(database, type_, *statements):
@@ -38,15 +39,11 @@ def client_of(request, server_urls, tmp_path):
         table = sa.Table(TABLE, Base.metadata, autoload_with=engine)
         engine.dispose()
         model = type("Thing", (Base,), {"__table__": table})
-        records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
         service = SQLAlchemyService(model, multi=True, client_ids=True)
-        records.add("things", service, public=True)
-        context = served(db, records, url)
-        app = context.__enter__()
-        request.addfinalizer(lambda: context.__exit__(None, None, None))
-        return app.test_client()
+        return stack.enter_context(serving_models(url, {"things": service}))
 
-    return make
+    with ExitStack() as stack:
+        yield make
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import String
 from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import SQLAlchemyService
 
-from ..databases import served, url_of
+from ..databases import serving_models, url_of
 
 MISFIT = "A value does not fit its column."
 OPERATORS = ["$like", "$ilike", "$regex", "$search"]
@@ -32,12 +31,9 @@ class Stamp(OnMariaDB):
 
 @pytest.fixture
 def stamps(server_urls):
-    records, db = FlaskRecords(), SQLAlchemy(model_class=OnMariaDB)
-    service = SQLAlchemyService(Stamp, multi=True, whitelist=OPERATORS)
-    records.add("things", service, public=True)
+    things = SQLAlchemyService(Stamp, multi=True, whitelist=OPERATORS)
 
-    with served(db, records, url_of("mariadb", server_urls)) as app:
-        client = app.test_client()
+    with serving_models(url_of("mariadb", server_urls), {"things": things}) as client:
         client.post("/things", json={"note": "a"})
         yield client
 

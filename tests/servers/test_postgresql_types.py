@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import Converter, FlaskRecords, SQLAlchemyService
+from flask_records import Converter, SQLAlchemyService
 
-from ..databases import served, url_of
+from ..databases import serving_models, url_of
 
 
 class Points(sa.TypeDecorator):
@@ -57,28 +56,15 @@ class Field(OnPostgreSQL):
 
 
 @pytest.fixture
-def app(server_urls):
-    url = url_of("postgresql", server_urls)
-    records = FlaskRecords()
-    fields = SQLAlchemyService(
-        Field,
-        multi=True,
-        whitelist=["$regex"],
-        converters={Point: Converter(str, str)},
-    )
-    records.add("fields", fields, public=True)
-    db = SQLAlchemy(model_class=OnPostgreSQL)
-
-    with served(db, records, url) as app:
-        yield app
-
-
-@pytest.fixture
-def fields(app):
+def fields(server_urls):
     """A client of a service that has one record."""
-    client = app.test_client()
-    client.post("/fields", json={"note": "a"})
-    return client
+    url = url_of("postgresql", server_urls)
+    options = {"whitelist": ["$regex"], "converters": {Point: Converter(str, str)}}
+    service = SQLAlchemyService(Field, multi=True, **options)
+
+    with serving_models(url, {"fields": service}) as client:
+        client.post("/fields", json={"note": "a"})
+        yield client
 
 
 MISFIT = "A value does not fit its column."
@@ -166,9 +152,9 @@ FOR EACH ROW EXECUTE FUNCTION postgresql_broken();
 """
 
 
-def test_a_trigger_that_calls_no_function_is_an_error_of_the_server(app, fields):
-    with app.app_context():
-        engine = app.extensions["sqlalchemy"].engine
+def test_a_trigger_that_calls_no_function_is_an_error_of_the_server(fields):
+    with fields.application.app_context():
+        engine = fields.db.engine
 
         with engine.begin() as connection:
             connection.exec_driver_sql(BROKEN_TRIGGER)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 from flask import Flask
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import (
     DeclarativeBase,
     Mapped,
@@ -18,7 +17,7 @@ from sqlalchemy.orm import (
 from flask_records import FlaskRecords, SQLAlchemyService
 from flask_records.openapi import document
 
-from ...databases import served
+from ...databases import serving_models
 
 
 class Base(DeclarativeBase):
@@ -111,20 +110,9 @@ class LongJob(Job):
 
 @pytest.fixture
 def client(database_url):
-    records = FlaskRecords()
-
     models = {"teams": Team, "members": Member, "guests": Guest, "fans": Fan}
-    models["jobs"] = LongJob
 
-    for name, model in models.items():
-        service = SQLAlchemyService(model, multi=True)
-        records.add(name, service, public=True)
-
-    db = SQLAlchemy(model_class=Base)
-
-    with served(db, records, database_url) as app:
-        client = app.test_client()
-        client.db = db
+    with serving_models(database_url, models | {"jobs": LongJob}) as client:
         client.post("/teams", json=[{"name": "A"}, {"name": "B"}])
         yield client
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import (
     DeclarativeBase,
     Mapped,
@@ -20,7 +19,8 @@ from flask_records import (
     SQLAlchemyService,
 )
 
-from ...databases import DATABASES, served, url_of
+from ...databases import DATABASES, serving_models, url_of
+from ...models import model_of
 
 
 class Base(DeclarativeBase):
@@ -103,23 +103,18 @@ TWO = {"id": 2}
 
 @pytest.fixture(scope="module")
 def app_of_module(module_url):
-    with things_served(module_url) as app:
-        yield app
+    with things_served(module_url) as client:
+        yield client.application
 
 
 def things_served(url):
-    records = FlaskRecords(logger=False)
     options = {"multi": True, "client_ids": True}
     services = {
+        "loose": SQLAlchemyService(LooseThing, **options),
         "things": SQLAlchemyService(Thing, hidden=["secret"], **options),
         "owners": SQLAlchemyService(Owner, **options),
-        "loose": SQLAlchemyService(LooseThing, **options),
     }
-
-    for path, service in services.items():
-        records.add(path, service, public=True)
-
-    return served(SQLAlchemy(model_class=Base), records, url)
+    return serving_models(url, services, FlaskRecords(logger=False))
 
 
 @pytest.fixture
@@ -232,16 +227,14 @@ def test_the_values_of_the_rejected_record_are_not_told(client, verb):
 
 
 def test_a_reference_that_a_hook_sets_is_not_named_to_whom_it_is_hidden(database_url):
-    records = FlaskRecords(logger=False)
     service = SQLAlchemyService(Thing, fields=["code"])
-    things = records.add("things", service, public=True)
 
-    @things.before("create")
     def set_owner(method, context):
         context.data["owner_id"] = 9
 
-    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
-        response = app.test_client().post("/things", json={"code": "new"})
+    with serving_models(database_url, {"things": service}) as client:
+        client.records.before("create")(set_owner)
+        response = client.post("/things", json={"code": "new"})
 
     assert (response.status_code, response.json["errors"]) == (409, {})
     assert "owner" not in response.text
@@ -250,11 +243,11 @@ def test_a_reference_that_a_hook_sets_is_not_named_to_whom_it_is_hidden(database
 @pytest.fixture
 def broken(database_url):
     """A client of a service whose table is gone."""
-    with things_served(database_url) as app:
-        with app.app_context():
-            Base.metadata.drop_all(app.extensions["sqlalchemy"].engine)
+    with things_served(database_url) as client:
+        with client.application.app_context():
+            client.db.drop_all()
 
-        yield app.test_client()
+        yield client
 
 
 def test_what_is_broken_is_told_to_the_log_only(broken):
@@ -286,14 +279,11 @@ class Label(Base):
     lower: Mapped[str | None] = mapped_column(sa.String(20))
 
 
-def test_unique_index_of_an_expression_names_its_field(records, database_url):
+def test_unique_index_of_an_expression_names_its_field(database_url):
     if database_url.startswith("mariadb"):
         pytest.skip("MariaDB has no index of an expression.")
 
-    records.add("labels", SQLAlchemyService(Label), public=True)
-
-    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
-        client = app.test_client()
+    with serving_models(database_url, {"labels": Label}) as client:
         client.post("/labels", json={"name": "Red"})
         response = client.post("/labels", json={"name": "red"})
 
@@ -303,30 +293,14 @@ def test_unique_index_of_an_expression_names_its_field(records, database_url):
     )
 
 
-class DatedBase(DeclarativeBase):
-    pass
+def test_stored_value_that_python_can_not_read_is_an_error_of_the_server():
+    model = model_of(day=mapped_column(sa.Date), clock=mapped_column(sa.Time))
+    insert = sa.text("INSERT INTO thing (id, day) VALUES (1, 'soon')")
 
+    with serving_models("sqlite://", {"dated": model}) as client:
+        with client.application.app_context(), client.db.engine.begin() as connection:
+            connection.execute(insert)
 
-class Dated(DatedBase):
-    __tablename__ = "error_dated"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    day = mapped_column(sa.Date)
-    clock = mapped_column(sa.Time)
-
-
-def test_stored_value_that_python_can_not_read_is_an_error_of_the_server(records):
-    records.add("dated", SQLAlchemyService(Dated), public=True)
-    db = SQLAlchemy(model_class=DatedBase)
-
-    with served(db, records, "sqlite://") as app:
-        with app.app_context():
-            db.session.execute(
-                sa.text("INSERT INTO error_dated (id, day) VALUES (1, 'soon')")
-            )
-            db.session.commit()
-
-        client = app.test_client()
         answers = [
             client.get("/dated"),
             client.patch("/dated/1", json={"clock": "10:00:00"}),
@@ -352,17 +326,13 @@ def test_an_error_of_the_commit_names_its_field(database, server_urls, has_hook)
             sa.ForeignKey(id, deferrable=True, initially="DEFERRED")
         )
 
-    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
-    leaves = records.add("leaves", SQLAlchemyService(Leaf, multi=True), public=True)
-
-    if has_hook:
-        leaves.after()(lambda method, context: None)
-
     problem = {"parent_id": "refers to a record that is not there"}
     body = {"text": "a", "parent_id": 9}
 
-    with served(db, records, url_of(database, server_urls)) as app:
-        client = app.test_client()
+    with serving_models(url_of(database, server_urls), {"leaves": Leaf}) as client:
+        if has_hook:
+            client.records.after()(lambda method, context: None)
+
         client.post("/leaves", json=[{"text": "root"}, {"parent_id": 1}])
         refused = [
             client.post("/leaves", json=body),
@@ -393,14 +363,11 @@ def test_a_default_that_fails_names_no_field_of_the_body(database_url):
         name: Mapped[str | None] = mapped_column(sa.String(20))
         size: Mapped[int] = mapped_column(default=lambda: -1)
 
-    records, db = FlaskRecords(logger=False), SQLAlchemy(model_class=Own)
-    records.add("parts", SQLAlchemyService(Part), public=True)
-
-    with served(db, records, database_url) as app:
+    with serving_models(database_url, {"parts": Part}) as client:
         # The model does not know the constraint.
         Part.__table__.constraints -= {
             each for each in Part.__table__.constraints if each.name == "sized"
         }
-        response = app.test_client().post("/parts", json={"name": "A"})
+        response = client.post("/parts", json={"name": "A"})
 
     assert (response.status_code, response.json["errors"]) == (400, {})

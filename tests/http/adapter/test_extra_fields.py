@@ -6,12 +6,13 @@ import datetime as dt
 
 import pytest
 from flask import Flask
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import SQLAlchemyService
 from flask_records.openapi import document
 from flask_records.openapi.typescript import typescript
+
+from ...databases import serving_models
 
 
 class Base(DeclarativeBase):
@@ -33,30 +34,24 @@ class Photo(Base):
 EXTRA = {"url": str, "taken": dt.datetime | None, "sizes": list[int]}
 
 
+def add_url(method, context):
+    for record in context.records:
+        record["url"] = f"/files/{record['id']}"
+        record["sizes"] = [1, 2]
+
+
 @pytest.fixture
 def app():
-    app, records = Flask("photos"), FlaskRecords()
-    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
-    db = SQLAlchemy(app, model_class=Base)
     service = SQLAlchemyService(Photo, hidden=["file"], extra_fields=EXTRA)
-    photos = records.add("photos", service, public=True)
-    records.init_app(app)
 
-    @photos.after("find", "get", "create", "patch")
-    def add_url(method, context):
-        for record in context.records:
-            record["url"] = f"/files/{record['id']}"
-            record["sizes"] = [1, 2]
-
-    with app.app_context():
-        db.create_all()
+    with (
+        serving_models("sqlite://", {"photos": service}) as client,
+        client.application.app_context(),
+    ):
+        photos = client.records["photos"]
+        photos.after("find", "get", "create", "patch")(add_url)
         photos.create({"title": "Cat", "file": "a"})
-        yield app
-
-
-@pytest.fixture
-def client(app):
-    return app.test_client()
+        yield client.application
 
 
 @pytest.mark.parametrize("path", ["/photos?", "/photos/1?"])
@@ -123,11 +118,7 @@ def test_type_without_a_form_in_json_is_refused(class_):
 
 @pytest.mark.parametrize("name", ["title", "file", "parent", "id"])
 def test_name_of_a_field_or_a_relationship_is_refused(name):
-    app, records = Flask("photos"), FlaskRecords()
-    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
-    SQLAlchemy(app, model_class=Base)
     service = SQLAlchemyService(Photo, extra_fields={name: str})
-    records.add("photos", service, public=True)
 
     with pytest.raises(ValueError, match=f"'extra_fields' names {name} of 'Photo'"):
-        records.init_app(app)
+        service.check(Flask("photos"))

@@ -14,14 +14,14 @@ from urllib.parse import quote
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import orm
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import mapped_column
 
-from flask_records import Converter, FlaskRecords, SQLAlchemyService
+from flask_records import Converter, SQLAlchemyService
 
-from ...databases import DATABASES, served
+from ...databases import DATABASES, serving_models
+from ...models import model_of
 
 utils = pytest.importorskip("sqlalchemy_utils")
 # From its import on, no session would write by single statements.
@@ -281,30 +281,18 @@ DOCUMENTS = {
 
 @contextmanager
 def client_of(type_, url, **options):
-    class Base(DeclarativeBase):
-        pass
+    model = model_of(value=mapped_column(type_), note=mapped_column(sa.String(20)))
+    service = SQLAlchemyService(model, multi=True, **options)
 
-    class Thing(Base):
-        __tablename__ = "form_thing"
-
-        id: Mapped[int] = mapped_column(primary_key=True)
-        value = mapped_column(type_)
-        note: Mapped[str | None] = mapped_column(sa.String(20))
-
-    records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
-    service = SQLAlchemyService(Thing, multi=True, **options)
-    things = records.add("things", service, public=True)
-
-    with served(db, records, url) as app:
-        client = app.test_client()
-        client.things, client.db = things, db
+    with serving_models(url, {"things": service}) as client:
+        client.things = client.records["things"]
         yield client
 
 
 def store(client, value):
     """Write a value that its type does not see."""
     with client.application.app_context():
-        statement = sa.text("INSERT INTO form_thing (value) VALUES (:value)")
+        statement = sa.text("INSERT INTO thing (value) VALUES (:value)")
         client.db.session.execute(statement, {"value": value})
         client.db.session.commit()
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import SQLAlchemyService
 
-from ...databases import served
-from ...models import Base, Message
+from ...databases import serving_models
+from ...models import Message
 
 METHODS = ["create", "patch", "remove"]
 PARTS = "Send the list in parts."
@@ -28,13 +27,10 @@ SERVICES = {
 @pytest.fixture(scope="module")
 def app_of_module(module_url):
     """An app on each database where a call names five records at most."""
-    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
+    services = {path: SQLAlchemyService(Message, **SERVICES[path]) for path in SERVICES}
 
-    for path, options in SERVICES.items():
-        records.add(path, SQLAlchemyService(Message, **options), public=True)
-
-    with served(db, records, module_url, RECORDS_BOUNDS={"multi": 5}) as app:
-        yield app
+    with serving_models(module_url, services, RECORDS_BOUNDS={"multi": 5}) as client:
+        yield client.application
 
 
 @pytest.fixture

@@ -7,18 +7,16 @@ from urllib.parse import quote
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from flask_records import (
-    FlaskRecords,
     NotFound,
     Page,
     Params,
     SQLAlchemyService,
 )
 
-from ...databases import served
+from ...databases import serving_models
 
 VERBS = ("GET", "PUT", "PATCH", "DELETE")
 
@@ -57,18 +55,15 @@ PAGES = {
 @pytest.fixture(scope="module")
 def app_of_module(module_url):
     """An app with services over tasks that differ by their pages."""
-    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
+    options = {"client_ids": True, "multi": True}
+    services = {
+        path: SQLAlchemyService(Task, paginate=paginate, **options)
+        for path, paginate in PAGES.items()
+    }
+    services["seats"] = SQLAlchemyService(Seat, id="code")
 
-    for path, paginate in PAGES.items():
-        service = SQLAlchemyService(
-            Task, client_ids=True, multi=True, paginate=paginate
-        )
-        records.add(path, service, public=True)
-
-    records.add("seats", SQLAlchemyService(Seat, id="code"), public=True)
-
-    with served(db, records, module_url) as app:
-        yield app
+    with serving_models(module_url, services) as client:
+        yield client.application
 
 
 @pytest.fixture

@@ -6,13 +6,10 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.ext.mutable import MutableDict, MutableList
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
 
-from flask_records import FlaskRecords, SQLAlchemyService
-
-from ...databases import served
+from ...databases import serving_models
 
 
 class Base(DeclarativeBase):
@@ -69,15 +66,11 @@ def look(mapper, connection, page):
 
 @pytest.fixture
 def pages(database_url):
-    records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
-    records.add("pages", SQLAlchemyService(Page, multi=True), public=True)
     place = "'no' || 'where'" if "mariadb" not in database_url else "CONCAT('nowhere')"
     Page.__table__.c.place.server_default.arg = sa.text(f"({place})")
 
-    with served(db, records, database_url) as app:
+    with serving_models(database_url, {"pages": Page}) as client:
         seen.clear()
-        client = app.test_client()
-        client.db = db
         yield client
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import (
     column_property,
@@ -15,9 +14,9 @@ from sqlalchemy.orm import (
     MappedAsDataclass,
 )
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import SQLAlchemyService
 
-from ...databases import served
+from ...databases import serving_models
 
 
 class Special(DeclarativeBase):
@@ -115,17 +114,10 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def served_special(module_url):
-    db, records = SQLAlchemy(model_class=Special), FlaskRecords()
+    options = {"multi": True, "paginate": {"default": 10}, "client_ids": True}
+    services = {path: SQLAlchemyService(MODELS[path], **options) for path in MODELS}
 
-    for path, model in MODELS.items():
-        service = SQLAlchemyService(
-            model, multi=True, paginate={"default": 10}, client_ids=True
-        )
-        records.add(path, service, public=True)
-
-    with served(db, records, module_url) as app:
-        client = app.test_client()
-        client.db = db
+    with serving_models(module_url, services) as client:
         yield client
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import SQLAlchemyService
 
-from ...databases import served
+from ...databases import serving_models
 
 
 class Base(DeclarativeBase):
@@ -60,10 +59,8 @@ class Cousin(Base):
 
 
 def client_of(model, url="sqlite://", **options):
-    records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
-    records.add("parents", SQLAlchemyService(Parent), public=True)
-    records.add("things", SQLAlchemyService(model, **options), public=True)
-    return served(db, records, url)
+    service = SQLAlchemyService(model, **options)
+    return serving_models(url, {"parents": Parent, "things": service})
 
 
 def test_a_hybrid_of_another_table_is_refused():
@@ -73,10 +70,8 @@ def test_a_hybrid_of_another_table_is_refused():
 
 
 def test_a_hybrid_of_another_table_may_be_hidden():
-    with client_of(Child, hidden=["parent_name"]) as app:
-        client = app.test_client()
-        client.post("/parents", json={"name": "A"})
-        client.post("/parents", json={"name": "B"})
+    with client_of(Child, hidden=["parent_name"]) as client:
+        client.post("/parents", json=[{"name": "A"}, {"name": "B"}])
 
         made = client.post("/things", json={"parent_id": 1})
 
@@ -85,10 +80,8 @@ def test_a_hybrid_of_another_table_may_be_hidden():
 
 
 def test_a_hybrid_may_be_a_subquery(database_url):
-    with client_of(Cousin, database_url) as app:
-        client = app.test_client()
-        client.post("/parents", json={"name": "A"})
-        client.post("/parents", json={"name": "B"})
+    with client_of(Cousin, database_url) as client:
+        client.post("/parents", json=[{"name": "A"}, {"name": "B"}])
 
         made = client.post("/things", json={"parent_id": 2})
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import orm
 from sqlalchemy.ext.declarative import AbstractConcreteBase, ConcreteBase
 from sqlalchemy.ext.horizontal_shard import ShardedSession
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import SQLAlchemyService
 
-from ...databases import served
+from ...databases import serving_models
 
 
 class Base(DeclarativeBase):
@@ -105,24 +106,16 @@ SELECTABLES = {
 
 @pytest.fixture
 def client_of(database_url):
-    apps = []
-
     def client_of(model, **options):
-        records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
         service = SQLAlchemyService(model, multi=True, **options)
-        things = records.add("things", service, public=True)
-        events = []
-        things.events()(lambda event, record, context: events.append(event))
-        app = served(db, records, database_url)
-        client = app.__enter__().test_client()
-        apps.append(app)
-        client.things, client.db, client.events = things, db, events
+        context = serving_models(database_url, {"things": service})
+        client = stack.enter_context(context)
+        client.things, client.events = client.records["things"], []
+        client.things.events()(lambda event, *args: client.events.append(event))
         return client
 
-    yield client_of
-
-    for app in apps:
-        app.__exit__(None, None, None)
+    with ExitStack() as stack:
+        yield client_of
 
 
 def insert(client, model, **values):
@@ -260,11 +253,9 @@ def test_a_sharded_session_is_refused(caplog):
             execute_chooser=lambda context: ["a"],
         )
     )
-    records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
-    records.add("items", SQLAlchemyService(Item, session=factory), public=True)
+    service = SQLAlchemyService(Item, session=factory)
 
-    with served(db, records, "sqlite://") as app:
-        client = app.test_client()
+    with serving_models("sqlite://", {"items": service}) as client:
         answers = [client.get("/items"), client.post("/items", json={})]
 
     assert [each.status_code for each in answers] == [500, 500]

@@ -3,17 +3,15 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 from flask import Flask
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from flask_records import (
     BadRequest,
-    FlaskRecords,
     Params,
     SQLAlchemyService,
 )
 
-from ...databases import served
+from ...databases import serving_models
 
 
 class Base(DeclarativeBase):
@@ -107,40 +105,33 @@ CARD = {"id": 7, "number": "007", "person_id": 2}
 @pytest.fixture(scope="module")
 def app(module_url):
     """An app of each database. The records are there, and no test changes them."""
-    db = SQLAlchemy(model_class=Base)
-
-    with served(db, services(), module_url) as app:
-        fill(app)
-        yield app
+    with serving_models(module_url, services()) as client:
+        fill(client)
+        yield client.application
 
 
 @pytest.fixture
 def changeable():
     """The services of an app of its own, where tests may connect hooks and write."""
-    records = services()
-
-    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
-        fill(app)
-        yield app
+    with serving_models("sqlite://", services()) as client:
+        fill(client)
+        yield client.application
 
 
 def services(**options):
     """The services, the one of people with more options."""
-    records = FlaskRecords()
-    options = {"whitelist": ["$populate"], "multi": True, "client_ids": True} | options
+    names = {"whitelist": ["$populate"]}
+    options = {**names, "multi": True, "client_ids": True} | options
     pages = {"default": 2}
-    teams = SQLAlchemyService(
-        Team, hidden=["budget"], paginate=pages, whitelist=["$populate"]
-    )
-    records.add("people", SQLAlchemyService(Person, **options), public=True)
-    records.add("teams", teams, public=True)
-    records.add("clubs", SQLAlchemyService(Club), public=True)
-    cards = SQLAlchemyService(Card, whitelist=["$populate"])
-    records.add("cards", cards, public=True)
-    return records
+    return {
+        "people": SQLAlchemyService(Person, **options),
+        "teams": SQLAlchemyService(Team, hidden=["budget"], paginate=pages, **names),
+        "clubs": Club,
+        "cards": SQLAlchemyService(Card, **names),
+    }
 
 
-def fill(app):
+def fill(client):
     rows = {
         Team: [RED | {"budget": 100}, BLUE | {"budget": 200}],
         Person: [ANN, BOB, EVE],
@@ -152,7 +143,7 @@ def fill(app):
         ],
     }
 
-    with app.app_context(), app.extensions["sqlalchemy"].engine.begin() as connection:
+    with client.application.app_context(), client.db.engine.begin() as connection:
         for table, values in rows.items():
             connection.execute(sa.insert(table), values)
 
@@ -235,10 +226,8 @@ def test_populate_takes_names(app, value):
     [("/people?$populate=team", "team"), ("/teams?$populate=people", "people")],
 )
 def test_a_relationship_over_a_hidden_field_is_refused(url, name):
-    records = services(hidden=["team_id"])
-
-    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
-        response = app.test_client().get(url)
+    with serving_models("sqlite://", services(hidden=["team_id"])) as client:
+        response = client.get(url)
 
     assert (response.status_code, response.json) == (400, refused(name))
 
@@ -288,12 +277,12 @@ def test_every_write_answers_relationships(changeable):
 
 
 def test_an_option_names_the_service_that_shows_a_relationship():
-    records = services(populate={"team": "secrets"})
-    records.add("secrets", SQLAlchemyService(Team, hidden=["name"]), public=True)
+    secrets = {"secrets": SQLAlchemyService(Team, hidden=["name"])}
+    more = services(populate={"team": "secrets"}) | secrets
 
-    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
-        fill(app)
-        response = app.test_client().get("/people/1?$populate=team")
+    with serving_models("sqlite://", more) as client:
+        fill(client)
+        response = client.get("/people/1?$populate=team")
 
     assert response.json == ANN | {"team": {"id": 1, "budget": 100}}
 
@@ -328,13 +317,9 @@ class Shelf(ShelfBase):
 
 
 def test_an_expression_with_a_column_gives_no_order():
-    records = FlaskRecords()
     shelves = SQLAlchemyService(Shelf, whitelist=["$populate"])
-    records.add("shelves", shelves, public=True)
-    records.add("books", SQLAlchemyService(Book, multi=True), public=True)
 
-    with served(SQLAlchemy(model_class=ShelfBase), records, "sqlite://") as app:
-        client = app.test_client()
+    with serving_models("sqlite://", {"shelves": shelves, "books": Book}) as client:
         client.post("/shelves", json={})
         client.post("/books", json=[{"rank": n, "shelf_id": 1} for n in (2, 3, 1)])
         answer = client.get("/shelves/1?$populate=books")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import SQLAlchemyService
 
-from ...databases import served
+from ...databases import serving_models
 from ...models import Base, membership, Message, Room, User
 from ...sql import statements_of
 
@@ -23,18 +22,18 @@ NEW = {"id": 9, "text": "New", "user_id": 1, "room_id": 1}
 
 @pytest.fixture(scope="module")
 def app_of_module(module_url):
-    records = FlaskRecords()
+    options = {"multi": True, "whitelist": ["$populate"], "client_ids": True}
+    services = {
+        model.__name__.lower(): SQLAlchemyService(
+            model, paginate={"default": 6}, **options
+        )
+        for model in (User, Room, Message)
+    }
+    uncounted = {"default": 2, "total": False}
+    services["uncounted"] = SQLAlchemyService(Message, paginate=uncounted)
 
-    for model in (User, Room, Message):
-        options = {"multi": True, "whitelist": ["$populate"], "client_ids": True}
-        service = SQLAlchemyService(model, paginate={"default": 6}, **options)
-        records.add(model.__name__.lower(), service, public=True)
-
-    uncounted = SQLAlchemyService(Message, paginate={"default": 2, "total": False})
-    records.add("uncounted", uncounted, public=True)
-
-    with served(SQLAlchemy(model_class=Base), records, module_url) as app:
-        yield app
+    with serving_models(module_url, services) as client:
+        yield client.application
 
 
 @pytest.fixture

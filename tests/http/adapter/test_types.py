@@ -7,12 +7,9 @@ import time
 from urllib.parse import quote
 
 import pytest
-from flask_sqlalchemy import SQLAlchemy
 
-from flask_records import FlaskRecords, SQLAlchemyService
-
-from ...databases import served
-from ...models import Base, Everything
+from ...databases import serving_models
+from ...models import Everything
 
 UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 FIELDS = [name for name in Everything.__mapper__.columns.keys() if name != "id"]
@@ -105,11 +102,8 @@ WRONG_BODIES = [
 @pytest.fixture(scope="module")
 def client():
     """A client of SQLite. tests/http/differential stores values on each database."""
-    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
-    records.add("all", SQLAlchemyService(Everything), public=True)
-
-    with served(db, records, "sqlite://") as app:
-        yield app.test_client()
+    with serving_models("sqlite://", {"all": Everything}) as client:
+        yield client
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from pydantic import BaseModel
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
@@ -19,8 +18,7 @@ from flask_records import (
     SQLAlchemyService,
 )
 
-from ...databases import served
-from ...models import Base as AllTypes
+from ...databases import serving_models
 from ...models import Everything
 
 KINDS = {
@@ -79,10 +77,8 @@ def records(met):
 
 @pytest.fixture
 def everything(records):
-    records.add("everything", SQLAlchemyService(Everything), public=True)
-
-    with served(SQLAlchemy(model_class=AllTypes), records, "sqlite://") as app:
-        yield app.test_client()
+    with serving_models("sqlite://", {"everything": Everything}, records) as client:
+        yield client
 
 
 @pytest.fixture
@@ -92,9 +88,8 @@ def open_client(records):
     def open_client(schemas=None, **options):
         service = SQLAlchemyService(Book, multi=["create"], **options)
         books = records.add("books", service, schemas=schemas, public=True)
-        records.add("authors", SQLAlchemyService(Author), public=True)
-        context = served(SQLAlchemy(model_class=Base), records, "sqlite://")
-        return stack.enter_context(context).test_client(), books
+        context = serving_models("sqlite://", {"authors": Author}, records)
+        return stack.enter_context(context), books
 
     with ExitStack() as stack:
         yield open_client

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import (
     column_property,
@@ -19,9 +18,9 @@ from sqlalchemy.orm import (
     relationship,
 )
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import SQLAlchemyService
 
-from ...databases import served
+from ...databases import serving_models
 
 MOMENT = dt.datetime(2026, 1, 2, 3, 4, 5, 678901)
 LARGE = 2**53 + 1
@@ -82,26 +81,15 @@ READ_ONLY = [
 
 @pytest.fixture(scope="module")
 def app(module_url):
-    records = FlaskRecords()
-    books = SQLAlchemyService(
-        Book,
-        readonly=READ_ONLY,
-        hidden=["secret"],
-        whitelist=["$populate"],
-        multi=True,
-    )
-    records.add("books", books, public=True)
-    records.add("plain", SQLAlchemyService(Book, readonly=READ_ONLY), public=True)
-    authors = SQLAlchemyService(Author, whitelist=["$populate"])
-    records.add("authors", authors, public=True)
+    options = {"whitelist": ["$populate"], "hidden": ["secret"], "multi": True}
+    services = {
+        "books": SQLAlchemyService(Book, readonly=READ_ONLY, **options),
+        "plain": SQLAlchemyService(Book, readonly=READ_ONLY),
+        "authors": SQLAlchemyService(Author, whitelist=["$populate"]),
+    }
 
-    with served(SQLAlchemy(model_class=Base), records, module_url) as app:
-        yield app
-
-
-@pytest.fixture
-def client(app):
-    return app.test_client()
+    with serving_models(module_url, services) as client:
+        yield client.application
 
 
 @pytest.fixture

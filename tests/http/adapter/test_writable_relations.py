@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import (
     DeclarativeBase,
     Mapped,
@@ -14,7 +13,7 @@ from sqlalchemy.orm import (
 
 from flask_records import FlaskRecords, Params, SQLAlchemyService
 
-from ...databases import served
+from ...databases import serving_models
 
 
 class Base(DeclarativeBase):
@@ -83,20 +82,14 @@ def app(module_url):
     posts = SQLAlchemyService(
         Post, multi=True, whitelist=["$populate"], writable_relations=MANY
     )
-    records.add("posts", posts, public=True)
 
     for path, model in {"tags": Tag, "authors": Author}.items():
         service = SQLAlchemyService(model, multi=True, whitelist=["$populate"])
         records.add(path, service, public=True, readable=lambda user: {"secret": False})
 
-    with served(SQLAlchemy(model_class=Base), records, module_url) as app:
-        app.config["RECORDS_BOUNDS"] = {"list_items": 5}
-        yield app
-
-
-@pytest.fixture
-def client(app):
-    return app.test_client()
+    with serving_models(module_url, {"posts": posts}, records) as client:
+        client.application.config["RECORDS_BOUNDS"] = {"list_items": 5}
+        yield client.application
 
 
 @pytest.fixture
@@ -242,26 +235,22 @@ def test_related_record_that_the_caller_can_not_see_stays(
 @pytest.mark.parametrize("tags", [[], [1], [9]])
 def test_who_may_not_find_the_records_learns_nothing(tags):
     records = FlaskRecords()
+    records.add("tags", SQLAlchemyService(Tag), public=True, allow={"find": False})
     service = SQLAlchemyService(Post, writable_relations=["tags"])
-    records.add("posts", service, public=True)
-    rule = {"find": False}
-    records.add("tags", SQLAlchemyService(Tag), public=True, allow=rule)
     body = {"title": "A", "editorId": 1, "tags": tags}
 
-    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
-        response = app.test_client().post("/posts", json=body)
+    with serving_models("sqlite://", {"posts": service}, records) as client:
+        response = client.post("/posts", json=body)
 
     assert (response.status_code, response.json["errors"]) == (403, {})
 
 
 def test_relationship_needs_a_service():
-    records = FlaskRecords()
     service = SQLAlchemyService(Post, writable_relations=["tags"])
-    records.add("posts", service, public=True)
     body = {"title": "A", "editorId": 1, "tags": [1]}
 
-    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
-        response = app.test_client().post("/posts", json=body)
+    with serving_models("sqlite://", {"posts": service}) as client:
+        response = client.post("/posts", json=body)
 
     assert response.status_code == 400
     assert response.json["errors"] == {"tags": "is shown by no service"}

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import (
     DeclarativeBase,
     Mapped,
@@ -14,9 +13,9 @@ from sqlalchemy.orm import (
     validates,
 )
 
-from flask_records import BadRequest, FlaskRecords, SQLAlchemyService
+from flask_records import BadRequest, SQLAlchemyService
 
-from ...databases import served
+from ...databases import serving_models
 
 
 class Base(DeclarativeBase):
@@ -98,21 +97,15 @@ def fill_slug(mapper, connection, page):
 
 @pytest.fixture(scope="module")
 def app_of_module(module_url):
-    records = FlaskRecords()
-    accounts = SQLAlchemyService(
-        Account,
-        multi=True,
-        readonly=["role"],
-        hidden=["secret", "hint"],
-        client_ids=True,
-    )
-    records.add("accounts", accounts, public=True)
+    options = {"multi": True, "client_ids": True}
+    fields = {"readonly": ["role"], "hidden": ["secret", "hint"]}
+    services = {
+        "accounts": SQLAlchemyService(Account, **fields, **options),
+        "page": SQLAlchemyService(Page, **options),
+    }
 
-    pages = SQLAlchemyService(Page, multi=True, client_ids=True)
-    records.add("page", pages, public=True)
-
-    with served(SQLAlchemy(model_class=Base), records, module_url) as app:
-        yield app
+    with serving_models(module_url, services) as client:
+        yield client.application
 
 
 @pytest.fixture

@@ -8,14 +8,14 @@ from urllib.parse import quote
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import mapped_column
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import SQLAlchemyService
 from flask_records.openapi import document
 
-from ...databases import served
+from ...databases import serving_models
+from ...models import model_of
 
 LISTS = [
     ["red", "green"],
@@ -38,24 +38,12 @@ class Color(enum.Enum):
 
 
 def client_for(column_type, url, rows):
-    class Base(DeclarativeBase):
-        pass
+    columns = {"tags": column_type, "text": sa.String(20)}
+    model = model_of(**{name: mapped_column(columns[name]) for name in columns})
+    operators = ["$contains", "$overlap", "$not"]
+    service = SQLAlchemyService(model, multi=True, whitelist=operators)
 
-    class Thing(Base):
-        __tablename__ = "list_thing"
-
-        id: Mapped[int] = mapped_column(primary_key=True)
-        tags = mapped_column(column_type)
-        text: Mapped[str | None] = mapped_column(sa.String(20))
-
-    records = FlaskRecords()
-    service = SQLAlchemyService(
-        Thing, multi=True, whitelist=["$contains", "$overlap", "$not"]
-    )
-    records.add("things", service, public=True)
-
-    with served(SQLAlchemy(model_class=Base), records, url) as app:
-        client = app.test_client()
+    with serving_models(url, {"things": service}) as client:
         body = [{"tags": row} for row in rows]
         assert client.post("/things", json=body).status_code == 201
         yield client
@@ -126,7 +114,7 @@ def test_lists_of_other_programs_may_have_no_escapes(client):
 
     with app.app_context():
         db = app.extensions["sqlalchemy"]
-        statement = sa.text("UPDATE list_thing SET tags = :text WHERE id = 6")
+        statement = sa.text("UPDATE thing SET tags = :text WHERE id = 6")
         db.session.execute(statement, {"text": text})
         db.session.commit()
 

@@ -8,14 +8,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import BadRequest, FlaskRecords, SQLAlchemyService
+from flask_records import BadRequest, SQLAlchemyService
 
-from ...databases import served
+from ...databases import serving_models
 
 FORMS = {
     "hour": lambda moment: f"{moment:%Y-%m-%dT%H}",
@@ -54,13 +53,15 @@ class Visit(Base):
 @pytest.fixture(scope="module")
 def visits(module_url):
     """A service of visits on each database, of which clients group all times."""
-    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
     service = SQLAlchemyService(Visit, aggregates=["id", "at", "plain", "day"])
-    visits = records.add("visits", service, public=True)
 
-    with served(db, records, module_url) as app, app.app_context():
-        visits.client = records.client(app).service("visits")
-        visits.db = db
+    with (
+        serving_models(module_url, {"visits": service}) as client,
+        client.application.app_context(),
+    ):
+        visits, app = client.records["visits"], client.application
+        visits.client = client.records.client(app).service("visits")
+        visits.db = client.db
         yield visits
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from flask_records import FlaskRecords, SQLAlchemyService
 
-from ...databases import served
+from ...databases import serving_models
 
 
 class Base(DeclarativeBase):
@@ -48,16 +47,16 @@ def place(building, room):
 
 @pytest.fixture
 def client(database_url):
-    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
-    records.add(
-        "rooms",
-        SQLAlchemyService(Room),
-        readable=lambda user: {"owner": "ann"},
-        public=True,
-    )
-    records.add("bookings", SQLAlchemyService(Booking, multi=True), public=True)
+    records = FlaskRecords()
+    rooms, rule = SQLAlchemyService(Room), {"owner": "ann"}
+    records.add("rooms", rooms, readable=lambda user: rule, public=True)
 
-    with served(db, records, database_url) as app, app.app_context():
+    with (
+        serving_models(database_url, {"bookings": Booking}, records) as client,
+        client.application.app_context(),
+    ):
+        db = client.db
+
         for (building, number), owner in {OWN: "ann", ALSO_OWN: "ann"}.items():
             db.session.add(Room(building=building, number=number, owner=owner))
 
@@ -65,7 +64,7 @@ def client(database_url):
         db.session.commit()
         db.session.add(Booking(title="old", inBuilding=HIDDEN[0], room=HIDDEN[1]))
         db.session.commit()
-        yield app.test_client()
+        yield client
 
 
 def problems(response):

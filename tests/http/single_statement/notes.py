@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from sqlalchemy.orm import DeclarativeBase, mapped_column, sessionmaker
+from sqlalchemy.orm import mapped_column, sessionmaker
 
 from flask_records import FlaskRecords, SQLAlchemyService
 
 from ...databases import enforce_foreign_keys
+from ...models import model_of
 from ...sql import statements_of
 from .twins import kinds
 
@@ -42,10 +43,5 @@ class Notes:
 
 def note_of(**members):
     """Return a new model of notes with some members more."""
-    base = type("NoteBase", (DeclarativeBase,), {})
-    default = {
-        "__tablename__": "note",
-        "id": mapped_column(sa.Integer, primary_key=True),
-        "text": mapped_column(sa.String(20)),
-    }
-    return type("Note", (base,), default | members)
+    default = {"__tablename__": "note", "text": mapped_column(sa.String(20))}
+    return model_of(**default | members)
