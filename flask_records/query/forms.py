@@ -23,6 +23,12 @@ from werkzeug.datastructures import FileStorage
 from ..problems import no_choice, NOT_VALID
 from .conversions import as_naive_moment, Cast, python_type, Unreadable
 
+if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Pair: t.TypeAlias = tuple[t.Any, t.Any]
+    """The form of a value, and the value."""
+
 PLAIN: t.Final = (
     *(str, bytes, bool, int, float, Decimal, list, dict, uuid.UUID),
     *(dt.datetime, dt.date, dt.time, dt.timedelta),
@@ -70,16 +76,23 @@ class Trial:
         """The class of these values, if they are all of one that is known."""
         self._bind = _processor(type_, "process_bind_param", dialect)
         self._result = _processor(type_, "process_result_value", dialect)
-        self._gives_others, self._reads_stored = False, True
-        own = [self._try(sample) for sample in _samples_of(type_)]
         # The times of a column with a zone have one, if its type leaves the choice.
         is_zoned = bool(getattr(impl, "timezone", False))
         samples = sorted(SAMPLES, key=lambda each: each is ZONED, reverse=is_zoned)
-        tried = chain(own, map(self._try, samples))
-        first = next(filter(None, tried), (None, None))
-        self.form: t.Any = first[0]
-        """The form of the first value that came back, if any did."""
-        self._value: t.Any = first[1]
+        self._gives_others = self._reads_stored = False
+        named = _samples_of(type_)
+        own, first = self._first_of(named, samples)
+
+        # A client's value is not read as one that is stored, which may run code, unless
+        # the type takes objects only.
+        if first is None and not self._gives_others:
+            self._reads_stored = True
+            own, first = self._first_of(named, samples)
+            self._reads_stored = first is not None
+
+        pair: Pair = first or (None, None)
+        self.form, self._value = pair
+        """The form of the first value that came back, if any did, and the value."""
         self.is_one_way = self._gives_others and self.form is None
         """``True`` if it gives back other values than it takes, as a hash does."""
         is_taken = own and all(own) and not is_plain(self._value)
@@ -87,9 +100,6 @@ class Trial:
         is_closed = is_taken and not self._try(UNKNOWN)
         self.choices = [each[0] for each in own if each and is_closed]
         """The forms of the only values that it takes, if it names them."""
-        # A client's value is not read as one that is stored, which may run code, unless
-        # the type was found to need that.
-        self._reads_stored = self.form is not None and not self._takes(self.form)
 
     @property
     def is_random(self) -> bool:
@@ -162,17 +172,19 @@ class Trial:
             self._bind(read)
             return read
 
-    def _takes(self, value: t.Any) -> bool:
-        with suppress(Exception):
-            self._result(self._bind(value))
-            return True
-
-        return False
+    def _first_of(
+        self, own: Sequence[t.Any], others: Sequence[t.Any]
+    ) -> tuple[list[Pair | None], Pair | None]:
+        """Return each of a type's own samples as it comes back, and the first sample of
+        all that does.
+        """
+        tried = [self._try(sample) for sample in own]
+        return tried, next(filter(None, chain(tried, map(self._try, others))), None)
 
     def _form_of(self, value: t.Any) -> t.Any:
         return value if value is None or is_plain(value) else self._bind(value)
 
-    def _try(self, sample: t.Any) -> tuple[t.Any, t.Any] | None:
+    def _try(self, sample: t.Any) -> Pair | None:
         """Return the form of a sample, and its value, if that comes back."""
         try:
             value = self._read(sample)
@@ -187,6 +199,10 @@ class Trial:
             return None
 
         if not is_plain(form) or not self._fits(stored):
+            return None
+
+        # The type may store a pickle of its own.
+        if self._reads_stored and is_plain(sample) and form != sample:
             return None
 
         with suppress(Exception):

@@ -4,10 +4,12 @@ the types of SQLAlchemy-Utils, recipes of SQLAlchemy's documentation, and others
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import enum
 import hashlib
 import json
+import pickle
 from contextlib import contextmanager
 from types import SimpleNamespace
 from urllib.parse import quote
@@ -524,3 +526,96 @@ def test_a_type_that_only_postgresql_reads_takes_no_documents(server_urls):
 
         assert record["value"] == "10.0.0.1"
         assert wrong == [400, 400, 400]
+
+
+class Pickled(sa.TypeDecorator):
+    """Pickles of objects, which it makes of documents, too."""
+
+    impl = sa.LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        value = Box(value) if isinstance(value, dict) else value
+        return None if value is None else pickle.dumps(value.opened())
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else pickle.loads(value)
+
+
+class PickledInJSON(sa.TypeDecorator):
+    """Documents with pickles of objects, or with what became objects later."""
+
+    impl = sa.JSON
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else {"box": pickle.dumps(value.opened()).hex()}
+
+    def process_result_value(self, value, dialect):
+        if isinstance(value, dict) and "box" in value:
+            return pickle.loads(bytes.fromhex(value["box"]))
+
+        return None if value is None else Box(value)
+
+
+class Upper(sa.TypeDecorator):
+    """Boxes of texts in capital letters, of which only new ones are checked."""
+
+    impl = sa.String(50)
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        if isinstance(value, str) and not value.isupper():
+            raise ValueError
+
+        return value.content if isinstance(value, Box) else value
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else Box(value)
+
+
+class Box:
+    def __init__(self, content):
+        self.content = content
+
+    def __eq__(self, other):
+        return isinstance(other, Box) and self.content == other.content
+
+    __hash__ = None
+
+    def opened(self):
+        return self
+
+
+RUNS = []
+
+
+def run():
+    RUNS.append(True)
+    return Box("x")
+
+
+class Bomb:
+    def __reduce__(self):
+        return run, ()
+
+
+BOMB = pickle.dumps(Bomb())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        (Pickled(), base64.b64encode(BOMB).decode()),
+        (PickledInJSON(), {"box": BOMB.hex()}),
+        (Upper(), "lower"),
+    ],
+    ids=["bytes", "document", "checked"],
+)
+def test_what_a_client_sends_is_not_read_as_stored(type_, value):
+    with client_of(type_, "sqlite://") as client:
+        response = client.post("/things", json={"value": value})
+
+        assert response.status_code == 400
+        assert RUNS == []
