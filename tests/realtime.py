@@ -6,7 +6,8 @@ import itertools
 import json
 import socket
 import threading
-from contextlib import contextmanager, ExitStack
+from contextlib import closing, contextmanager, ExitStack
+from http.client import HTTPConnection
 
 import websocket
 from sqlalchemy.orm import DeclarativeBase
@@ -22,6 +23,8 @@ from flask_records.realtime import Realtime
 from .authentication import ANN, make_records, serving
 from .models import Base, Message, Room, User
 from .waiting import wait_until
+
+POLL = "/socket.io/?EIO=4&transport=polling"
 
 BOB = {"email": "bob@example.com", "password": "battery staple"}
 
@@ -100,6 +103,17 @@ class Site:
         """Wait until the events of all calls before are on their way."""
         log = self.app.extensions["records_realtime"].log
         wait_until(lambda: log.is_read)
+
+    def write(self):
+        """Create a message, whose event all connections with a login get."""
+        with self.app.app_context():
+            self.records["messages"].create({"text": "Hi"})
+
+    def emit(self, *texts):
+        """Send an event for each of some texts."""
+        with self.app.app_context():
+            for text in texts:
+                self.records["messages"].emit("typing", {"id": 1, "text": text})
 
     def register(self, user):
         """The record of a new user."""
@@ -234,6 +248,23 @@ class MemorySite(Site):
 
     def settle(self):
         """Events are sent in the thread of their call."""
+
+
+def fetch(url, verb, path, body=None, headers=None, source="127.0.0.1"):
+    """The status and the text of an answer over real HTTP."""
+    host, address = url.removeprefix("http://"), (source, 0)
+
+    with closing(HTTPConnection(host, timeout=60, source_address=address)) as http:
+        http.request(verb, path, body, headers or {})
+        response = http.getresponse()
+        return response.status, response.read().decode()
+
+
+def begin_polling(url, source="127.0.0.1"):
+    """The path of a new session that polls."""
+    status, text = fetch(url, "GET", POLL, source=source)
+    assert status == 200, text
+    return f"{POLL}&sid={json.loads(text[1:])['sid']}"
 
 
 @contextmanager

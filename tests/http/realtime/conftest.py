@@ -2,7 +2,24 @@ from __future__ import annotations
 
 import pytest
 
-from ...realtime import in_memory
+from ...authentication import ANN
+from ...realtime import in_memory, make_live_records
+
+
+@pytest.fixture
+def records():
+    return make_live_records()
+
+
+@pytest.fixture
+def messages(records):
+    return records["messages"]
+
+
+@pytest.fixture
+def ann(site):
+    """A connection of Ann."""
+    return site.connect(ANN)
 
 
 @pytest.fixture

@@ -10,22 +10,7 @@ from flask_records import (
 from flask_records.realtime import Realtime
 
 from ...authentication import ANN, bearer
-from ...realtime import BOB, in_memory, make_live_records, Plain
-
-
-@pytest.fixture
-def records():
-    return make_live_records()
-
-
-@pytest.fixture
-def messages(records):
-    return records["messages"]
-
-
-@pytest.fixture
-def ann(site):
-    return site.connect(ANN)
+from ...realtime import BOB, in_memory, Plain
 
 
 def test_anonymous_connections_get_none_by_default(records, tmp_path):

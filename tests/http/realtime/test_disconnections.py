@@ -7,14 +7,9 @@ import pytest
 from flask_records.realtime import Realtime
 
 from ...authentication import ANN
-from ...realtime import BOB, make_live_records
+from ...realtime import BOB
 
 TOLD = [["disconnected", {"message": "See you."}]]
-
-
-@pytest.fixture
-def records():
-    return make_live_records()
 
 
 @pytest.fixture

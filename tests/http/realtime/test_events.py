@@ -7,27 +7,12 @@ import pytest
 from flask_records import AuthenticationService, Params, Transaction
 
 from ...authentication import ANN, bearer, CHEAP
-from ...realtime import BOB, in_memory, make_live_records, Plain
+from ...realtime import BOB, in_memory, Plain
 
 
 class WriteOnly:
     def create(self, data, params):
         return data
-
-
-@pytest.fixture
-def records():
-    return make_live_records()
-
-
-@pytest.fixture
-def messages(records):
-    return records["messages"]
-
-
-@pytest.fixture
-def ann(site):
-    return site.connect(ANN)
 
 
 @pytest.fixture

@@ -7,12 +7,7 @@ import pytest
 from flask_records import NotAuthenticated, Unavailable
 
 from ...authentication import ANN, bearer
-from ...realtime import BOB, make_live_records
-
-
-@pytest.fixture
-def records():
-    return make_live_records()
+from ...realtime import BOB
 
 
 @pytest.fixture
@@ -20,14 +15,8 @@ def ann(site):
     return site.connect(**bearer(site.token()))
 
 
-def write(site):
-    """Send an event to all connections with a login."""
-    with site.app.app_context():
-        site.app.extensions["records"]["messages"].create({"text": "Hi"})
-
-
 def test_token_of_the_handshake_makes_the_calls_and_gets_events(site, ann):
-    write(site)
+    site.write()
 
     assert ann.result("find", "secrets")["user"]["email"] == ANN["email"]
     assert ann.names() == ["messages created"]
@@ -36,7 +25,7 @@ def test_token_of_the_handshake_makes_the_calls_and_gets_events(site, ann):
 @pytest.mark.parametrize("value", ["Basic eDp5", ""])
 def test_handshake_without_a_token_has_no_login(site, value):
     client = site.connect(Authorization=value)
-    write(site)
+    site.write()
 
     assert client.error("find", "secrets") == (401, "Not authenticated")
     assert client.names() == []
@@ -57,7 +46,7 @@ def test_token_can_log_a_connection_in(site):
     sent = {"strategy": "jwt", "accessToken": site.token()}
 
     client.result("create", "authentication", sent)
-    write(site)
+    site.write()
 
     assert client.names() == ["messages created"]
 
@@ -66,7 +55,7 @@ def test_failed_login_leaves_the_one_before(site, ann):
     wrong = {"strategy": "local", **ANN, "password": "x"}
 
     assert ann.error("create", "authentication", wrong) == (401, "Invalid login")
-    write(site)
+    site.write()
     assert ann.names() == ["messages created"]
 
 
@@ -81,7 +70,7 @@ def test_second_login_replaces_the_first(site, ann):
 
 def test_logout_over_the_socket_ends_calls_and_events(site, ann):
     ann.result("remove", "authentication", None)
-    write(site)
+    site.write()
 
     assert ann.names() == []
     assert ann.error("find", "secrets") == (401, "Not authenticated")
@@ -90,7 +79,7 @@ def test_logout_over_the_socket_ends_calls_and_events(site, ann):
 
 def test_logout_with_another_token_is_refused(site, ann):
     error = ann.error("remove", "authentication", site.token())
-    write(site)
+    site.write()
 
     assert error == (401, "Invalid access token")
     assert ann.names() == ["messages created"]
@@ -143,12 +132,12 @@ AT_ONCE = [
 def test_login_that_is_ended_elsewhere_gets_no_event_from_then_on(site, end):
     token = site.token()
     client = site.connect(**bearer(token))
-    write(site)
+    site.write()
     assert client.names() == ["messages created"]
 
     end(site, token)
     assert client.names()[-1] == "loggedOut"
-    write(site)
+    site.write()
 
     assert client.names() == []
     assert client.error("find", "secrets")[0] == 401
@@ -158,7 +147,7 @@ def test_other_logins_of_the_user_stay_after_a_logout(site, ann):
     other = site.token()
 
     log_out_over_http(site, other)
-    write(site)
+    site.write()
 
     assert ann.names() == ["messages created"]
 

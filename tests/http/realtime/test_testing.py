@@ -7,12 +7,7 @@ import pytest
 from flask_records import NotAuthenticated
 from flask_records.realtime import Realtime
 
-from ...realtime import live, make_live_records, serving
-
-
-@pytest.fixture
-def records():
-    return make_live_records()
+from ...realtime import live, serving
 
 
 @pytest.fixture

@@ -14,27 +14,20 @@ from flask import request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records.realtime import Realtime, server
-from flask_records.realtime.asgi import senders
 from flask_records.realtime.connections import BURST
 
 from ...authentication import ANN
 from ...polling import calls, Polling, received
-from ...realtime import live, loop_of, make_live_records, reason_of
+from ...realtime import (
+    begin_polling,
+    fetch,
+    live,
+    loop_of,
+    make_live_records,
+    POLL,
+    reason_of,
+)
 from ...waiting import wait_until
-from .test_sessions import begin_polling, POLL
-from .test_sessions import request as ask
-
-
-@pytest.fixture(params=["socket", "server"])
-def way(request, monkeypatch):
-    """The way of packets to clients: some servers show their sockets."""
-    if request.param == "server":
-        monkeypatch.setattr(senders, "transport_of", lambda scope, owner: None)
-
-
-@pytest.fixture
-def records():
-    return make_live_records(public=True)
 
 
 @pytest.fixture
@@ -55,13 +48,6 @@ def slow(records):
 
 def publish(records):
     records["messages"].publish()(lambda event, record, context: "anonymous")
-
-
-def emit(site, *texts):
-    """Send an event for each of some texts."""
-    with site.app.app_context():
-        for text in texts:
-            site.records["messages"].emit("typing", {"id": 1, "text": text})
 
 
 def test_connections_take_no_threads(records, tmp_path):
@@ -169,7 +155,7 @@ def test_events_do_not_wait_long_for_a_slow_call(records, slow, tmp_path):
         client = site.connect()
         site.connect().send('421["find","slow"]')
         assert is_begun.wait(30)
-        emit(site, "A")
+        site.emit("A")
         names = client.names()
         may_go_on.set()
 
@@ -211,7 +197,7 @@ def test_client_that_leaves_too_much_unread_can_come_back(records, tmp_path, way
 
         def fill():
             while len(site.connections) == 2:
-                emit(site, "x" * 60_000)
+                site.emit("x" * 60_000)
                 # The other client reads.
                 other.names()
 
@@ -282,13 +268,13 @@ def test_events_that_wait_for_a_poll_are_bounded(records, tmp_path):
     publish(records)
 
     with live(records, tmp_path, {"max_unsent": 100_000}) as site:
-        path = begin_polling(site)
-        ask(site, "POST", path, "40")
+        path = begin_polling(site.url)
+        fetch(site.url, "POST", path, "40")
         wait_until(lambda: site.connections, 30)
-        emit(site, *["x" * 60_000] * 3)
+        site.emit(*["x" * 60_000] * 3)
         site.settle()
         wait_until(lambda: not site.connections, 30)
-        status = ask(site, "GET", path)[0]
+        status = fetch(site.url, "GET", path)[0]
 
     assert status == 400
 
@@ -342,9 +328,9 @@ def test_connections_trust_the_proxies_of_the_application(tmp_path, is_polling):
 
         if is_polling:
             lines = {name.replace("_", "-"): headers[name] for name in headers}
-            text = ask(site, "GET", POLL, headers=lines)[1]
+            text = fetch(site.url, "GET", POLL, headers=lines)[1]
             path = f"{POLL}&sid={json.loads(text[1:])['sid']}"
-            ask(site, "POST", path, "40", headers=lines)
+            fetch(site.url, "POST", path, "40", headers=lines)
         else:
             site.connect(**headers)
 
@@ -499,7 +485,7 @@ def test_reader_of_many_large_events_keeps_its_connection(records, tmp_path, way
 
     with live(records, tmp_path) as site:
         reader, silent = site.connect(), site.connect()
-        writer = threading.Thread(target=emit, args=[site, *["x" * 60_000] * 200])
+        writer = threading.Thread(target=site.emit, args=[*["x" * 60_000] * 200])
         writer.start()
         packets = [reader.socket.recv() for _ in range(200)]
         writer.join()
@@ -517,7 +503,7 @@ def test_client_that_does_not_read_delays_no_others(records, tmp_path):
         start, seconds = time.monotonic(), []
 
         for _ in range(600):
-            emit(site, "x" * 60_000)
+            site.emit("x" * 60_000)
             other.socket.recv()
             seconds.append(time.monotonic() - start)
             start = time.monotonic()

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-from contextlib import closing
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
 from ...processes import environment, started
-from ...realtime import live, make_live_records, reason_of
+from ...realtime import begin_polling, fetch, live, make_live_records, POLL, reason_of
 from ...waiting import wait_until
 
-POLL = "/socket.io/?EIO=4&transport=polling"
 MB = 1 << 20
 
 
@@ -31,22 +27,6 @@ def server(tmp_path):
     assert server.complaints == []
 
 
-def fetch(host, verb, path, body=None, source="127.0.0.1"):
-    """The status and the text of an answer."""
-    connection = HTTPConnection(host, timeout=60, source_address=(source, 0))
-
-    with closing(connection):
-        connection.request(verb, path, body)
-        response = connection.getresponse()
-        return response.status, response.read().decode()
-
-
-def begin_polling(host, source="127.0.0.1"):
-    """The status, and the path of the session."""
-    status, text = fetch(host, "GET", POLL, source=source)
-    return status, status == 200 and f"{POLL}&sid={json.loads(text[1:])['sid']}"
-
-
 def peak_of(server):
     """The most memory that the worker has had, in bytes."""
     status = Path(f"/proc/{server.workers[0]}/status").read_text()
@@ -59,20 +39,12 @@ def test_body_of_many_packets_takes_no_memory(server, packet):
     statuses, before = set(), peak_of(server)
 
     for _ in range(15):
-        path = begin_polling(server.host)[1]
+        path = begin_polling(server.host)
         fetch(server.host, "POST", path, "40")
         statuses.add(fetch(server.host, "POST", path, body)[0])
 
     assert statuses == {400}
     assert peak_of(server) - before < 40 * MB
-
-
-def test_second_connection_of_a_session_ends_it(tmp_path):
-    with live(make_live_records(), tmp_path) as site:
-        client = site.connect()
-        client.send("40")
-
-        assert reason_of(client)[0] == 1008
 
 
 def test_long_namespace_has_a_short_refusal(tmp_path):
@@ -96,8 +68,7 @@ def test_clients_without_a_login_make_room_where_places_are_scarce(
         others = [site.connect() for _ in range(2)]
         monkeypatch.setattr("flask_records.realtime.asgi.session.JOIN_TIMEOUT", 0.1)
 
-        host = site.url.removeprefix("http://")
-        wait_until(lambda: begin_polling(host)[0] == 200, 30)
+        wait_until(lambda: fetch(site.url, "GET", POLL)[0] == 200, 30)
         assert own.result("find", "messages") == []
         assert len(others) == 2
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from http.client import HTTPConnection
 
 import pytest
 import websocket
 
 from ...polling import calls, Polling
-from ...realtime import live, make_live_records, Plain
+from ...realtime import fetch, live, make_live_records, Plain
 
 LEGACY = {"legacy_clients": True}
 WORDS = "This server is for socket.io-client 3 and 4."
@@ -147,14 +146,8 @@ def test_body_may_be_larger_than_a_message(records, tmp_path):
 
 def refusal(site, query):
     """The status and the text of an answer to a first request that polls."""
-    connection = HTTPConnection(site.url.removeprefix("http://"), timeout=30)
-
-    try:
-        connection.request("GET", f"/socket.io/?{query}")
-        response = connection.getresponse()
-        return response.status, json.loads(response.read())["message"]
-    finally:
-        connection.close()
+    status, text = fetch(site.url, "GET", f"/socket.io/?{query}")
+    return status, json.loads(text)["message"]
 
 
 def test_without_the_setting_the_client_is_told_why(records, tmp_path, caplog):

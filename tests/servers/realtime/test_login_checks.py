@@ -27,12 +27,6 @@ def ann(site):
     return site.connect(**bearer(site.token()))
 
 
-def write(site):
-    """Send an event to all connections with a login."""
-    with site.app.app_context():
-        site.app.extensions["records"]["messages"].create({"text": "Hi"})
-
-
 def refusal_of(site, value, version="4"):
     """The answer of Socket.IO to a handshake with an Authorization header."""
     polling = Polling(site.url, version, headers={"Authorization": value})
@@ -111,7 +105,7 @@ def test_expired_token_ends_events(site, ann):
     connection.authentication = {"strategy": "jwt", "accessToken": signed(**claims)}
     connection.expires_at = 1
     wait_until(lambda: connection.channels == {"anonymous"})
-    write(site)
+    site.write()
 
     assert ann.events() == [["loggedOut", {"message": "jwt expired"}]]
     assert ann.error("find", "secrets") == (401, "jwt expired")
@@ -137,7 +131,7 @@ def test_login_that_is_ended_silently_gets_no_event(site, end):
     client = site.connect(**bearer(token))
     end(site, token)
     wait_until(lambda: site.connections[0].channels == {"anonymous"})
-    write(site)
+    site.write()
 
     assert client.names() == ["loggedOut"]
 
@@ -147,7 +141,7 @@ def test_login_is_kept_while_it_can_not_be_checked(site, is_away):
     client = site.connect(**bearer(token))
     is_away.append(True)
     wait_until(lambda: len(is_away) > 1)
-    write(site)
+    site.write()
     names = client.names()
     change_password_without_events(site, token)
     is_away.clear()
@@ -168,7 +162,7 @@ def test_user_whom_a_hook_refuses_gets_no_event(records, site, ann, error):
         records["users"]._patch(1, {"age": 13})
 
     wait_until(lambda: site.connections[0].channels == {"anonymous"})
-    write(site)
+    site.write()
 
     assert ann.events() == [["loggedOut", {"message": "Blocked"}]]
     assert ann.call("find", "secrets")[0]["code"] >= 400

@@ -9,12 +9,12 @@ from http.client import HTTPConnection
 from types import SimpleNamespace
 
 import pytest
-import websocket
 from websocket import ABNF
 
+from ...authentication import bearer
 from ...polling import calls, Polling, received
 from ...processes import call
-from ...realtime import running_asgi
+from ...realtime import connected, running_asgi
 from ...realtime_app import create_app
 from ...realtime_clients import login_of, serving, settings_of
 from .. import test_granian
@@ -59,23 +59,10 @@ def server(request, tmp_path_factory):
 
 
 @contextmanager
-def connect(server, **options):
+def connect(server, **headers):
     """A connected socket that reads only on request."""
-    socket = websocket.create_connection(
-        f"ws://{server.host}/socket.io/?EIO=4&transport=websocket",
-        timeout=60,
-        skip_utf8_validation=True,
-        **options,
-    )
-
-    try:
-        socket.recv()
-        socket.send("40")
-        assert socket.recv().startswith("40")
-        yield socket
-    finally:
-        # Whoever has ended the connection.
-        socket.shutdown()
+    with connected(f"http://{server.host}", **headers) as client:
+        yield client.socket
 
 
 def test_client_that_is_busy_gets_all_of_it_whole(server):
@@ -83,9 +70,8 @@ def test_client_that_is_busy_gets_all_of_it_whole(server):
 
     with closing(HTTPConnection(server.host)) as http:
         token = call(http, "POST", "/authentication", login_of(0))[1]["accessToken"]
-        header = [f"Authorization: Bearer {token}"]
 
-        with connect(server, header=header) as socket:
+        with connect(server, **bearer(token)) as socket:
             texts = [f"{number} {pad}" for number in range(300)]
 
             for text in texts:
@@ -123,7 +109,7 @@ def test_calls_and_requests_are_answered_with_logins(server):
         token = call(http, "POST", "/authentication", login_of(0))[1]["accessToken"]
         status, found = call(http, "GET", "/items", None, token)
 
-    with connect(server, header=[f"Authorization: Bearer {token}"]) as socket:
+    with connect(server, **bearer(token)) as socket:
         socket.send('421["find","items"]')
         assert json.loads(socket.recv()[3:]) == [None, found]
 

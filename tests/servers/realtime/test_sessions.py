@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPConnection
 
 import pytest
 import websocket
@@ -12,34 +11,8 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records.realtime.asgi import session
 
-from ...realtime import live, loop_of, make_live_records
+from ...realtime import begin_polling, fetch, live, loop_of, POLL
 from ...waiting import wait_until
-
-POLL = "/socket.io/?EIO=4&transport=polling"
-
-
-@pytest.fixture
-def records():
-    return make_live_records(public=True)
-
-
-def request(site, verb, path, body=None, headers=None):
-    """The status and the text of an answer over real HTTP."""
-    connection = HTTPConnection(site.url.removeprefix("http://"), timeout=30)
-
-    try:
-        connection.request(verb, path, body, headers or {})
-        response = connection.getresponse()
-        return response.status, response.read().decode()
-    finally:
-        connection.close()
-
-
-def begin_polling(site):
-    """The path of a new session that polls."""
-    status, text = request(site, "GET", POLL)
-    assert status == 200, text
-    return f"{POLL}&sid={json.loads(text[1:])['sid']}"
 
 
 def status_of_handshake(site, path="/socket.io/?EIO=4&transport=websocket"):
@@ -54,7 +27,9 @@ def status_of_handshake(site, path="/socket.io/?EIO=4&transport=websocket"):
 
 
 @pytest.mark.parametrize("query", ["&xsid=1", "&sid=1", "&sid=", "&foo=sid=1"])
-@pytest.mark.parametrize("begin", [lambda site: site.connect(), begin_polling])
+@pytest.mark.parametrize(
+    "begin", [lambda site: site.connect(), lambda site: begin_polling(site.url)]
+)
 def test_one_connection_too_many_is_refused_whatever_it_says(
     records, tmp_path, query, begin
 ):
@@ -64,7 +39,7 @@ def test_one_connection_too_many_is_refused_whatever_it_says(
 
         assert begun
         assert status_of_handshake(site, path) in (400, 503)
-        assert request(site, "GET", POLL + query)[0] in (400, 503)
+        assert fetch(site.url, "GET", POLL + query)[0] in (400, 503)
         assert len(loop_of(site).clients) == 1
 
 
@@ -97,12 +72,12 @@ def can_connect(site, address):
 def test_second_request_that_polls_ends_the_session(records, tmp_path):
     """Each of them would hold a thread for 45 seconds."""
     with live(records, tmp_path) as site:
-        path = begin_polling(site)
+        path = begin_polling(site.url)
 
         with ThreadPoolExecutor(2) as pool:
-            both = pool.map(lambda _: request(site, "GET", path)[0], range(2))
+            both = pool.map(lambda _: fetch(site.url, "GET", path)[0], range(2))
 
-        later = request(site, "GET", path)[0]
+        later = fetch(site.url, "GET", path)[0]
 
     assert sorted(both) == [200, 400]
     assert later == 400
@@ -113,15 +88,15 @@ def test_second_request_that_polls_ends_the_session(records, tmp_path):
 )
 def test_body_that_has_no_packets_ends_the_session(records, tmp_path, body, caplog):
     with live(records, tmp_path, {"max_connections": 1}) as site:
-        path = begin_polling(site)
-        request(site, "POST", path, "40")
+        path = begin_polling(site.url)
+        fetch(site.url, "POST", path, "40")
 
-        status = request(site, "POST", path, body or "\x1e")[0]
+        status = fetch(site.url, "POST", path, body or "\x1e")[0]
 
         assert status == 400
         assert caplog.record_tuples == []
         # The place is free once the receivers of the connection have run.
-        wait_until(lambda: request(site, "GET", POLL)[0] == 200, 30)
+        wait_until(lambda: fetch(site.url, "GET", POLL)[0] == 200, 30)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +105,7 @@ def test_body_that_has_no_packets_ends_the_session(records, tmp_path, body, capl
 )
 def test_polling_is_refused_where_it_can_not_work(records, tmp_path, settings):
     with live(records, tmp_path, settings) as site:
-        status, text = request(site, "GET", POLL)
+        status, text = fetch(site.url, "GET", POLL)
 
     assert status == 400
     assert "transports: ['websocket']" in text
@@ -144,7 +119,7 @@ def test_polling_works_where_it_can(records, tmp_path, transports, upgrades):
     settings = {"transports": transports, "message_queue": "redis://127.0.0.1:1"}
 
     with live(records, tmp_path, settings) as site:
-        status, text = request(site, "GET", POLL)
+        status, text = fetch(site.url, "GET", POLL)
 
     assert status == 200
     assert json.loads(text[1:])["upgrades"] == upgrades
@@ -152,7 +127,7 @@ def test_polling_works_where_it_can(records, tmp_path, transports, upgrades):
 
 def test_websocket_is_refused_if_the_setting_does_not_name_it(records, tmp_path):
     with live(records, tmp_path, {"transports": ["polling"]}) as site:
-        path = begin_polling(site).replace("polling", "websocket")
+        path = begin_polling(site.url).replace("polling", "websocket")
 
         assert status_of_handshake(site) == 400
         assert status_of_handshake(site, path) == 400
@@ -162,7 +137,7 @@ def test_session_that_does_not_join_in_time_is_closed(records, tmp_path, monkeyp
     with live(records, tmp_path, {"max_connections": 3}) as site:
         joined = site.connect()
         monkeypatch.setattr(session, "JOIN_TIMEOUT", 0.2)
-        polling = begin_polling(site)
+        polling = begin_polling(site.url)
         url = site.url.replace("http", "ws", 1)
         path = "/socket.io/?EIO=4&transport=websocket"
         silent = websocket.create_connection(url + path, timeout=30)
@@ -173,5 +148,5 @@ def test_session_that_does_not_join_in_time_is_closed(records, tmp_path, monkeyp
 
         assert end[0] == websocket.ABNF.OPCODE_CLOSE
         assert end[1][2:] == b"Connect to Socket.IO in time."
-        assert request(site, "GET", polling)[0] == 400
+        assert fetch(site.url, "GET", polling)[0] == 400
         assert joined.result("find", "messages") == []

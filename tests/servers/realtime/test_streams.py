@@ -23,29 +23,10 @@ from ...waiting import wait_until
 STREAM = {"stream": "sse"}
 
 
-@pytest.fixture(params=["socket", "server"])
-def way(request, monkeypatch):
-    """The way of events to clients: some servers show their sockets."""
-    if request.param == "server":
-        monkeypatch.setattr(senders, "transport_of", lambda scope, owner: None)
-
-
-@pytest.fixture
-def records():
-    return make_live_records(public=True)
-
-
 @pytest.fixture
 def public(records):
     records["messages"].publish()(lambda event, record, context: "anonymous")
     return records
-
-
-def emit(site, *texts):
-    """Send an event for each of some texts."""
-    with site.app.app_context():
-        for text in texts:
-            site.records["messages"].emit("typing", {"id": 1, "text": text})
 
 
 def test_stream_has_the_events_of_its_channels(public, tmp_path, way):
@@ -214,7 +195,7 @@ def test_application_ends_a_stream_for_good(public, tmp_path, version, way):
 
     with live(public, tmp_path, STREAM, realtime=realtime) as site:
         with listening(site.url, version=version) as client:
-            emit(site, "first")
+            site.emit("first")
             assert client.next()["event"] == "typing"
 
             with site.app.app_context():
@@ -248,12 +229,12 @@ def test_redis_that_goes_away_breaks_streams_once_it_is_back(public, tmp_path):
         with live(public, tmp_path, settings) as site:
             with listening(site.url) as client:
                 server.stop()
-                emit(site, "lost")
+                site.emit("lost")
                 server.start()
                 how = client.end()
 
             with listening(site.url) as client:
-                emit(site, "Hi")
+                site.emit("Hi")
                 text = client.next()["data"]["text"]
 
     assert how == ([], "broken")
@@ -276,7 +257,7 @@ def test_rule_that_can_not_be_asked_breaks_the_stream(tmp_path):
 
         with listening(site.url, headers=headers) as client:
             is_away.append(True)
-            emit(site, "Hi")
+            site.emit("Hi")
             how = client.end()
 
     assert how == ([], "broken")
@@ -293,7 +274,7 @@ def test_client_that_reads_nothing_is_cut_off_alone(public, tmp_path, way):
 
             def fill():
                 while len(site.connections) == 2:
-                    emit(site, "x" * 60_000)
+                    site.emit("x" * 60_000)
                     # The other client reads.
                     other.next()
 
@@ -301,7 +282,7 @@ def test_client_that_reads_nothing_is_cut_off_alone(public, tmp_path, way):
             thread.start()
             thread.join(60)
             _, how = slow.end()
-            emit(site, "still here")
+            site.emit("still here")
             text = other.next()["data"]["text"]
 
     assert how == "broken"
@@ -313,7 +294,7 @@ def test_client_that_accepts_nothing_for_a_time_is_gone(public, tmp_path, monkey
 
     with live(public, tmp_path, {**STREAM, "max_unsent": 1 << 30}) as site:
         with listening(site.url, buffer=4096):
-            emit(site, *["x" * 60_000] * 170)
+            site.emit(*["x" * 60_000] * 170)
             wait_until(lambda: not site.connections, 20)
 
 

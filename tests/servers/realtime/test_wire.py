@@ -15,14 +15,8 @@ from flask_limiter.util import get_remote_address
 from flask_records import FlaskRecords
 from flask_records.realtime.asgi import session
 
-from ...realtime import live, loop_of, make_live_records, Plain
+from ...realtime import live, loop_of, Plain
 from ...waiting import wait_until
-
-
-@pytest.fixture
-def records():
-    return make_live_records(public=True)
-
 
 NONSENSE = [
     "42[]", "42{}", "42[null]", "42[{}]", "42[[]]", '42"find"', "42", "42[", "4",
