@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import orm
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column
 
 from flask_records import (
     ApiKeyMixin,
@@ -24,12 +24,11 @@ from flask_records import (
     requires,
     SQLAlchemyService,
     TableTokens,
-    TokenMixin,
 )
 from flask_records.accounts import AccountManagement
 from flask_records.realtime import Realtime
 from tests.authentication import ANY_LOGIN, bearer, CHEAP, SECRET
-from tests.http.accounts.people import settle
+from tests.http.accounts.people import Base, settle, Token, User
 
 SETTINGS = {"secret": SECRET, "passwords": CHEAP}
 
@@ -42,23 +41,6 @@ BOTH = ["jwt", "api-key"]
 USERS = {"readonly": ["isVerified"], "write_once": ["email"]}
 
 MINE = {"userId": FromUser("id")}
-
-
-class Base(DeclarativeBase):
-    pass
-
-
-class User(Base):
-    __tablename__ = "user_account"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    email: Mapped[str] = mapped_column(sa.String(100), unique=True)
-    password: Mapped[str | None] = mapped_column(sa.String(200))
-    isVerified: Mapped[bool] = mapped_column(default=False)
-
-
-class Token(TokenMixin, Base):
-    __tablename__ = "token"
 
 
 class Key(ApiKeyMixin, Base):

@@ -45,22 +45,12 @@ def post(client, body, content_type="application/json", path="/echo"):
     return client.post(path, data=body, content_type=content_type)
 
 
-def bad_request(message):
-    return {
-        "name": "BadRequest",
-        "message": message,
-        "code": 400,
-        "className": "bad-request",
-        "errors": {},
-    }
-
-
 @pytest.mark.parametrize("charset", ["latin-1", "nonsense"])
 def test_other_charsets_are_refused(client, charset):
     response = post(client, b'{"a":1}', f"application/json; charset={charset}")
 
     message = f"Unsupported charset '{charset}'. Send UTF-8."
-    assert (response.status_code, response.json) == (400, bad_request(message))
+    assert (response.status_code, response.json) == (400, BadRequest(message).to_dict())
 
 
 @pytest.mark.parametrize(
@@ -86,7 +76,7 @@ def test_malformed_json_is_refused(client, body, reason):
     message = response.json["message"]
     assert response.status_code == 400
     assert message.startswith(f"The body is not valid JSON: {reason}")
-    assert response.json == bad_request(message)
+    assert response.json == BadRequest(message).to_dict()
 
 
 @pytest.mark.parametrize("body", ["null", "5", '"text"'])
@@ -106,7 +96,7 @@ def test_json_that_is_neither_object_nor_array_is_refused(
     )
 
     message = f"First parameter for '{method}' must be an object"
-    assert (response.status_code, response.json) == (400, bad_request(message))
+    assert (response.status_code, response.json) == (400, BadRequest(message).to_dict())
 
 
 @pytest.mark.parametrize(
@@ -127,7 +117,7 @@ def test_no_body_of_a_known_type_is_no_data(client, body, content_type):
     response = client.post("/echo", data=body, content_type=content_type)
 
     assert response.status_code == 400
-    assert response.json == bad_request("No data provided")
+    assert response.json == BadRequest("No data provided").to_dict()
 
 
 @pytest.mark.parametrize(
@@ -140,7 +130,7 @@ def test_json_that_could_not_be_answered_is_refused(client, levels, status):
 
     if status == 400:
         message = "The data nests deeper than 100 levels."
-        assert response.json == bad_request(message)
+        assert response.json == BadRequest(message).to_dict()
 
 
 def test_form_that_nests_too_deep_is_refused(client):
@@ -224,8 +214,9 @@ def test_body_that_is_shorter_than_announced_is_refused(client, content_type, bo
         "/echo", data=body, content_type=content_type, environ_overrides=environ
     )
 
-    assert response.json == bad_request(
-        "The body could not be read. Send the request again."
+    assert (
+        response.json
+        == BadRequest("The body could not be read. Send the request again.").to_dict()
     )
     assert response.headers["Connection"] == "close"
 

@@ -2,36 +2,6 @@ from __future__ import annotations
 
 import logging
 
-import pytest
-
-
-@pytest.fixture
-def sent(messages):
-    """The events of the messages, with their texts."""
-    events = []
-
-    @messages.events()
-    def remember(event, record, context):
-        events.append((event, record["text"]))
-
-    return events
-
-
-def test_name_of_the_event_of_each_method(app_context, messages, sent):
-    id = messages.create({"text": "a"})["id"]
-    messages.update(id, {"text": "b"})
-    messages.patch(id, {"text": "c"})
-    messages.get(id)
-    messages.find()
-    messages.remove(id)
-
-    assert sent == [
-        ("created", "a"),
-        ("updated", "b"),
-        ("patched", "c"),
-        ("removed", "c"),
-    ]
-
 
 def test_event_has_what_the_client_is_sent(client, messages):
     events = []

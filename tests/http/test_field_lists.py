@@ -104,18 +104,6 @@ def test_fields_that_are_not_listed_are_not_in_errors(site):
     assert "salary" not in answer.text
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"fields": ["nam"]}, "'fields' names 'nam', which is not a field of"),
-        ({"write_once": ["nam"]}, "'write_once' names 'nam', which is not a field"),
-    ],
-)
-def test_names_that_do_not_exist_are_refused_at_the_start(options, message):
-    with pytest.raises(ValueError, match=message):
-        next(people_at("sqlite://", **options))
-
-
 @pytest.mark.parametrize("verb", ["patch", "put"])
 def test_field_that_is_written_once_cannot_be_changed(site, verb):
     client, people = site(write_once=["role", "salary"])

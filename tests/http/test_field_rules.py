@@ -315,6 +315,7 @@ def test_relations_show_what_their_service_shows(open_site):
     "options",
     [
         {"visible": {"secrt": own}},
+        {"visible": {"secrt": True}},
         {"visible": {"id": own}},
         {"visible": {"secret": own}, "hidden": ["secret"]},
         {"writable": {"secrt": own}},

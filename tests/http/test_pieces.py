@@ -128,11 +128,6 @@ def app(records, ends):
     return app
 
 
-@pytest.fixture
-def http(app):
-    return app.test_client()
-
-
 def pieces_of(response):
     return [json.loads(part[6:]) for part in response.text.split("\n\n") if part]
 
@@ -146,9 +141,9 @@ def pieces_of(response):
         ("POST", "/words", 201, [{"word": "x"}, {"word": "x"}]),
     ],
 )
-def test_iterator_is_sent_piece_by_piece(http, verb, url, status, expected):
+def test_iterator_is_sent_piece_by_piece(client, verb, url, status, expected):
     data = {"json": {"word": "x"}} if verb == "POST" else {}
-    response = http.open(url, method=verb, **data)
+    response = client.open(url, method=verb, **data)
 
     assert pieces_of(response) == expected
     assert response.status_code == status
@@ -157,22 +152,22 @@ def test_iterator_is_sent_piece_by_piece(http, verb, url, status, expected):
     assert "ETag" not in response.headers
 
 
-def test_head_of_pieces_draws_none(http):
-    response = http.head("/words?text=fail")
+def test_head_of_pieces_draws_none(client):
+    response = client.head("/words?text=fail")
 
     assert (response.status_code, response.text) == (200, "")
     assert "Content-Length" not in response.headers
 
 
-def test_error_before_the_first_piece_is_a_usual_one(http):
-    response = http.get("/words?text=fail")
+def test_error_before_the_first_piece_is_a_usual_one(client):
+    response = client.get("/words?text=fail")
 
     assert response.status_code == 400
     assert response.json["message"] == "Not this word."
 
 
-def test_context_lasts_to_the_end_and_is_torn_down_once(http, app, ends):
-    response = http.get("/copies?notes=d,e", buffered=False)
+def test_context_lasts_to_the_end_and_is_torn_down_once(client, app, ends):
+    response = client.get("/copies?notes=d,e", buffered=False)
     before = list(ends)
     response.close()
 
@@ -180,26 +175,26 @@ def test_context_lasts_to_the_end_and_is_torn_down_once(http, app, ends):
     assert ends == [app]
 
 
-def test_each_call_of_a_generator_commits_alone(http, records):
-    response = http.get("/copies?notes=d,e,f", buffered=False)
+def test_each_call_of_a_generator_commits_alone(client, records):
+    response = client.get("/copies?notes=d,e,f", buffered=False)
     next(response.iter_encoded())
     response.close()
 
-    assert [note["text"] for note in http.get("/notes").json] == ["a", "b", "c", "d"]
+    assert [note["text"] for note in client.get("/notes").json] == ["a", "b", "c", "d"]
 
 
-def test_transaction_around_pieces_is_undone_if_the_client_leaves(http):
-    response = http.get("/copies?notes=d,e&together=1", buffered=False)
+def test_transaction_around_pieces_is_undone_if_the_client_leaves(client):
+    response = client.get("/copies?notes=d,e&together=1", buffered=False)
     next(response.iter_encoded())
     response.close()
 
-    assert len(http.get("/notes").json) == 3
-    assert len(pieces_of(http.get("/copies?notes=d,e&together=1"))) == 2
-    assert len(http.get("/notes").json) == 5
+    assert len(client.get("/notes").json) == 3
+    assert len(pieces_of(client.get("/copies?notes=d,e&together=1"))) == 2
+    assert len(client.get("/notes").json) == 5
 
 
-def test_pieces_are_cut_as_records_are(http):
-    assert pieces_of(http.get("/exports")) == [
+def test_pieces_are_cut_as_records_are(client):
+    assert pieces_of(client.get("/exports")) == [
         {"text": "a"},
         {"text": "b"},
     ]
@@ -227,20 +222,20 @@ def test_pieces_for_python_hide_their_fields_where_they_are_sent(records, app):
     assert notes == [{"text": "a"}, {"text": "b"}]
 
 
-def test_after_hook_may_change_each_piece(records, http):
+def test_after_hook_may_change_each_piece(records, client):
     @records["words"].after("find")
     def shout(method, context):
         context.result = ({"word": piece["word"].upper()} for piece in context.result)
 
-    assert pieces_of(http.get("/words")) == [{"word": "ONE"}, {"word": "TWO"}]
+    assert pieces_of(client.get("/words")) == [{"word": "ONE"}, {"word": "TWO"}]
 
 
-def test_pieces_of_a_create_send_no_event(records, http):
+def test_pieces_of_a_create_send_no_event(records, client):
     told = []
     records["words"].events("created")(
         lambda event, record, context: told.append(record)
     )
-    http.post("/words", json={"word": "x"}).close()
+    client.post("/words", json={"word": "x"}).close()
 
     assert told == []
 
@@ -267,10 +262,10 @@ def test_formatter_of_pieces_makes_a_file(app):
     records.add("words", Words(), public=True, formatter=format_pieces("text/csv", row))
     app = Flask("tests")
     records.init_app(app)
-    http = app.test_client()
+    client = app.test_client()
 
-    assert http.get("/words").text == "one\r\ntwo\r\n"
-    assert http.get("/words").headers["Content-Type"] == "text/csv"
+    assert client.get("/words").text == "one\r\ntwo\r\n"
+    assert client.get("/words").headers["Content-Type"] == "text/csv"
 
 
 def test_connections_and_clients_of_tests_get_a_list(records, app, monkeypatch):

@@ -88,11 +88,6 @@ def test_fields_that_all_may_see_need_no_rule():
 
     assert not service.field_rules.visible
 
-    with pytest.raises(ValueError, match="'visible' has a rule for 'door'"):
-        SQLAlchemyService(Door, session=sa.orm.Session, visible={"door": True}).check(
-            Flask("tests")
-        )
-
 
 @pytest.mark.parametrize(
     ("name", "is_told"),

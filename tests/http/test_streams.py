@@ -51,12 +51,7 @@ def app(records):
     return app
 
 
-@pytest.fixture
-def http(app):
-    return app.test_client()
-
-
-def send(http, body, environ=None):
+def send(client, body, environ=None):
     """The answer to a request with a table."""
     builder = EnvironBuilder(
         "/imports",
@@ -66,36 +61,36 @@ def send(http, body, environ=None):
     )
     length = {"CONTENT_LENGTH": str(len(body))}
     sent = {**builder.get_environ(), **(length if environ is None else environ)}
-    return Response.from_app(http.application, sent)
+    return Response.from_app(client.application, sent)
 
 
 @pytest.mark.parametrize("environ", [None, CHUNKED])
-def test_body_of_a_range_is_read_by_the_method(http, environ):
-    response = send(http, b"a\nb\n", environ)
+def test_body_of_a_range_is_read_by_the_method(client, environ):
+    response = send(client, b"a\nb\n", environ)
 
     assert response.status_code == 201
     assert response.json == {"lines": 2, "type": "text/csv"}
 
 
-def test_json_stays_data(http):
-    assert http.post("/imports", json={"a": 1}).json == {"json": {"a": 1}}
+def test_json_stays_data(client):
+    assert client.post("/imports", json={"a": 1}).json == {"json": {"a": 1}}
 
 
-def test_type_outside_of_the_range_is_refused(http):
-    response = http.post("/imports", data=b"x", content_type="image/png")
+def test_type_outside_of_the_range_is_refused(client):
+    response = client.post("/imports", data=b"x", content_type="image/png")
 
     assert (response.status_code, response.json["message"]) == (400, "No data provided")
 
 
 @pytest.mark.parametrize("environ", [None, CHUNKED])
 @pytest.mark.parametrize(("size", "status"), [(LIMIT, 201), (LIMIT + 1, 413)])
-def test_size_is_bounded(http, environ, size, status):
-    assert send(http, b"x" * size, environ).status_code == status
+def test_size_is_bounded(client, environ, size, status):
+    assert send(client, b"x" * size, environ).status_code == status
 
 
 @pytest.mark.parametrize("environ", [{}, {"wsgi.input_terminated": True}])
-def test_body_that_is_cut_off_is_an_error_of_the_client(http, environ):
-    response = send(http, b"a\n", {"CONTENT_LENGTH": "10", **environ})
+def test_body_that_is_cut_off_is_an_error_of_the_client(client, environ):
+    response = send(client, b"a\n", {"CONTENT_LENGTH": "10", **environ})
 
     assert response.status_code == 400
     assert "Send the request again" in response.json["message"]

@@ -8,23 +8,14 @@ import socket
 
 import pytest
 
+from flask_records import BadRequest
+
 from ..bounds import worker
-
-
-def bad_request(message):
-    return {
-        "name": "BadRequest",
-        "message": message,
-        "code": 400,
-        "className": "bad-request",
-        "errors": {},
-    }
-
 
 HEAD = "POST /messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 CHUNKS = f"{HEAD}Transfer-Encoding: chunked\r\n\r\n"
 NEXT = "GET /messages HTTP/1.1\r\nHost: x\r\n\r\n"
-UNREADABLE = bad_request("The body could not be read. Send the request again.")
+UNREADABLE = BadRequest("The body could not be read. Send the request again.").to_dict()
 BROKEN = [
     f"{CHUNKS}ZZ\r\n{{}}\r\n0\r\n\r\n{NEXT}",
     f"{CHUNKS}-2\r\n{{}}\r\n0\r\n\r\n{NEXT}",

@@ -74,21 +74,6 @@ def test_hidden_of_an_object_is_a_list():
             " 'remove'].",
         ),
         (
-            lambda: SQLAlchemyService(User, hidden=["pasword"]).check(Flask("app")),
-            "'hidden' names 'pasword', which is not a field of 'User'. Its fields are:"
-            " id, email, password, age.",
-        ),
-        (
-            lambda: SQLAlchemyService(User, readonly=["x"]).check(Flask("app")),
-            "'readonly' names 'x', which is not a field of 'User'. Its fields are: id,"
-            " email, password, age.",
-        ),
-        (
-            lambda: SQLAlchemyService(User, id="uid").check(Flask("app")),
-            "'id' names 'uid', which is not a field of 'User'. Its fields are: id,"
-            " email, password, age.",
-        ),
-        (
             lambda: add(Plain(), public=["fnd"]),
             "'public' of 'things' names 'fnd', which is not a method. The methods are:"
             " find, get, create, update, patch, remove, and methods of the object that"
@@ -99,6 +84,19 @@ def test_hidden_of_an_object_is_a_list():
 def test_a_wrong_name_is_told_with_the_right_ones(make, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         make()
+
+
+@pytest.mark.parametrize("name", ["pasword", "messages"])
+@pytest.mark.parametrize("option", ["id", "hidden", "readonly", "fields", "write_once"])
+def test_a_wrong_field_is_told_with_the_right_ones(option, name):
+    service = SQLAlchemyService(User, **{option: name if option == "id" else [name]})
+    fields = "Its fields are: id, email, password, age."
+
+    with pytest.raises(ValueError) as caught:
+        service.check(Flask("app"))
+
+    told = f"{option!r} names {name!r}, which is not a field of 'User'. {fields}"
+    assert str(caught.value) == told
 
 
 def test_any_iterable_of_names_is_a_list():

@@ -27,24 +27,3 @@ def test_size_must_be_a_positive_integer(name, size):
 def test_of_anything_else_is_an_error(value):
     with pytest.raises(RuntimeError, match=r"^paginate .*'default'.*'max'"):
         Pagination.of(value)
-
-
-@pytest.mark.parametrize(
-    ("pagination", "asked", "limit"),
-    [
-        (Pagination(), None, None),
-        (Pagination(), 5, 5),
-        (Pagination(10, 50), None, 10),
-        (Pagination(10, 50), 0, 0),
-        (Pagination(10, 50), 20, 20),
-        (Pagination(10, 50), 50, 50),
-        (Pagination(10, 50), 51, 50),
-        (Pagination(10, 5), None, 5),
-        (Pagination(10), 1000, 1000),
-        (Pagination(max=50), None, 50),
-        (Pagination(max=50), 51, 50),
-        (Pagination(max=50), 5, 5),
-    ],
-)
-def test_limit(pagination, asked, limit):
-    assert pagination.limit(asked) == limit

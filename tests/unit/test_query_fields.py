@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import BadRequest, SQLAlchemyService
+from flask_records import BadRequest
 from flask_records.query import FieldOptions, Fields, Scope
 
 from ..models import Dog, User
@@ -81,20 +80,6 @@ def test_identifier(model, id, name, fixed):
     fields = Fields(model, FieldOptions(id=id))
 
     assert (fields.id.name, fields.fixed) == (name, fixed)
-
-
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"id": "uuid"}, "uuid"),
-        ({"hidden": ["pasword"]}, "pasword"),
-        ({"readonly": ["pasword"]}, "pasword"),
-        ({"hidden": ["messages"]}, "messages"),
-    ],
-)
-def test_option_that_names_no_field_is_an_error(options, name):
-    with pytest.raises(ValueError, match=f"'{name}', which is not a field of 'User'."):
-        SQLAlchemyService(User, **options).check(Flask("app"))
 
 
 def test_identifier_of_several_columns_has_a_name_of_its_own():

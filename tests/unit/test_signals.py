@@ -33,15 +33,6 @@ def test_receivers_run_in_the_order_of_their_connection(signal, calls):
     assert calls == names
 
 
-def test_receivers_of_every_sender_run_first(signal, calls):
-    signal("create")(noting(calls, "one"))
-    signal()(noting(calls, "every"))
-
-    signal.run("create")
-
-    assert calls == ["every", "one"]
-
-
 def test_receiver_connected_twice_runs_once(signal, calls):
     receiver = noting(calls, "once")
     signal()(receiver)

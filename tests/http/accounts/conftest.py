@@ -38,11 +38,6 @@ def app(records, database_url):
 
 
 @pytest.fixture
-def client(app):
-    return app.test_client()
-
-
-@pytest.fixture
 def ann(client):
     """The identifier of a user."""
     return register(client, "ann")
