@@ -78,18 +78,22 @@ class Admission:
         return environ
 
     def check_origin(self, environ: WSGIEnvironment) -> None:
-        """Refuse a page that may not connect.
+        """Refuse a page that may not connect. One that may only because all may does not
+        act as the user of a cookie.
 
         :raises Forbidden: The origin is not accepted.
         """
         origin, allowed = environ.get("HTTP_ORIGIN"), self._settings.origins
+        own = f"{environ['wsgi.url_scheme']}://{get_host(environ)}"
 
-        if not origin or ALL in allowed or origin in allowed:
+        if not origin or origin == own or origin in allowed:
             return
 
-        if origin != f"{environ['wsgi.url_scheme']}://{get_host(environ)}":
+        if ALL not in allowed:
             words = "Not an accepted origin. See RECORDS_REALTIME['origins']."
             raise Forbidden(self._logged_once(words))
+
+        environ.pop("HTTP_COOKIE", None)
 
     def check(self, query: Mapping[str, str], transport: str) -> None:
         """Refuse a transport or a version of the protocol.

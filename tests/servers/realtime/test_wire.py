@@ -13,6 +13,7 @@ from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 
 from flask_records import FlaskRecords
+from flask_records.realtime import Realtime
 from flask_records.realtime.asgi import session
 
 from ...realtime import live, loop_of, Plain
@@ -124,6 +125,23 @@ def test_pages_of_other_sites_can_not_connect(records, tmp_path, origins):
         for text in accepted:
             headers = {} if text is None else {"Origin": text.format(url=site.url)}
             assert site.connect(**headers).result("find", "messages") == []
+
+
+def test_pages_of_any_origin_have_no_cookies(records, tmp_path):
+    realtime, cookies = Realtime(records), []
+
+    @realtime.connections("connect")
+    def note(event, connection):
+        cookies.append(connection.headers.get("Cookie"))
+
+    settings = {"RECORDS_CORS": {"origins": "*"}}
+
+    with live(records, tmp_path, realtime=realtime, **settings) as site:
+        for origin in ("https://evil.test", site.url):
+            client = site.connect(Origin=origin, Cookie="session=1")
+            assert client.result("find", "messages") == []
+
+    assert cookies == [None, "session=1"]
 
 
 def test_limits_of_http_count_calls_too(tmp_path):
