@@ -78,8 +78,8 @@ class Admission:
         return environ
 
     def check_origin(self, environ: WSGIEnvironment) -> None:
-        """Refuse a page that may not connect. One that may only because all may does not
-        act as the user of a cookie.
+        """Refuse a page that may not connect, and take the cookies from one that may
+        because all may: it must not act as the user of the browser.
 
         :raises Forbidden: The origin is not accepted.
         """
