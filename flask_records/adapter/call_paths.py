@@ -12,7 +12,7 @@ from sqlalchemy import orm
 from ..database.transaction import Transaction
 from ..errors import BadRequest
 from ..query.bounds import current_bounds
-from ..query.paths import has_single_key, key_names, MAX_STEPS
+from ..query.paths import key_names, MAX_STEPS, single_key
 from ..query.plans import Plan
 from ..query.where import conditions, origins_of, ResolvedQuery
 from ..service.context import Params
@@ -148,17 +148,15 @@ def meets_related(
     :param query: The query, with its values.
     :param record: The record, typed or as it is in JSON. It may have been removed.
     """
-    if relationship.direction is not orm.MANYTOONE or not has_single_key(relationship):
+    names = single_key(relationship)
+    is_one = relationship.direction is orm.MANYTOONE
+
+    if names is None or not is_one or not isinstance(record, dict):
         return None
 
-    own, others = key_names(relationship)
-    field = served.generic.fields.stored.get(next(iter(own), ""))
-    origins = origins_of(query.terms)
+    field, origins = served.generic.fields.stored.get(names[0]), origins_of(query.terms)
 
-    if field is None or not isinstance(record, dict):
-        return None
-
-    if any(each.name not in record for each in (field, *origins)):
+    if not field or any(each.name not in record for each in (field, *origins)):
         return None
 
     key = field.compared(record[field.name])
@@ -169,7 +167,7 @@ def meets_related(
     values = [(each, each.compared(record[each.name])) for each in origins]
     literals = {e.name: sa.literal(value, e.column.type) for e, value in values}
     path = SimpleNamespace(**literals), relationship.mapper.class_
-    other = getattr(path[-1], next(iter(others)))
+    other = getattr(path[-1], names[1])
     where = other == key, *conditions(query, *path, is_one=True, is_literal=True)
 
     with Transaction(writes=False), served.database.reading() as reading:

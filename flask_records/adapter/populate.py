@@ -14,7 +14,7 @@ from ..errors import BadRequest
 from ..problems import UNKNOWN_RELATIONSHIP
 from ..query.bounds import AnswerSize, current_bounds, json_size, refused
 from ..query.operators import POPULATE, SORT
-from ..query.paths import has_single_key, key_names, MAX_STEPS, split_paths
+from ..query.paths import key_names, MAX_STEPS, single_key, split_paths
 from ..query.plans import Plan
 from ..service.globals import current_records
 from .resolved_call import chunks
@@ -48,9 +48,9 @@ class Populate:
     def __init__(self, served: ServedModel) -> None:
         self._served = served
         self.keys: Mapping[str, str] = {
-            relationship.key: next(iter(key_names(relationship)[0]))
+            relationship.key: key[0]
             for relationship in served.mapper.relationships
-            if all(key_names(relationship)) and has_single_key(relationship)
+            if (key := single_key(relationship))
         }
         """The fields by which relationships are loaded, by the names of these."""
 

@@ -75,6 +75,19 @@ def key_names(relationship: Relationship) -> tuple[frozenset[str], frozenset[str
     return _names(relationship.parent, own), _names(relationship.mapper, others)
 
 
+def single_key(relationship: Relationship) -> tuple[str, str] | None:
+    """Return the names of the field on each side that join the two, or ``None`` if
+    several do, or columns that are not fields.
+    """
+    own, others = key_names(relationship)
+
+    if not (own and others and has_single_key(relationship)):
+        return None
+
+    [own_name], [other_name] = own, others
+    return own_name, other_name
+
+
 def split_paths(names: Sequence[str]) -> dict[str, list[str]]:
     """Return the rests of paths by their first names."""
     rests: dict[str, list[str]] = {}
