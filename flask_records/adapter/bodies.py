@@ -27,15 +27,14 @@ from ..problems import (
 )
 from ..query.bounds import MAX_ERRORS, refuse, shortened
 from ..query.conversions import is_same, NULL_TEXTS
-from ..query.plans import Selection
+from ..query.paths import single_key
 from .resolved_call import identifier, not_found
 
 if t.TYPE_CHECKING:
-    from ..database.database import Writing
     from ..query import Field, Fields, Scope
     from ..query.conversions import Cast
-    from ..query.paths import Relationship
-    from ..typing import Id, Record
+    from ..typing import Record
+    from .fast_path import Write
     from .resolved_call import ResolvedCall
 
 NOTHING: t.Final[frozenset[str]] = frozenset()
@@ -96,8 +95,10 @@ class Bodies:
         self._parts = fields.fixed if is_composite else NOTHING
 
         # The model may itself fill in fields that a body leaves out.
-        if has_constructor(fields) or fields.mapper.dispatch.before_insert:
-            self._required = Constructor(fields).required
+        constructor = Constructor(fields)
+
+        if constructor.is_own or fields.mapper.dispatch.before_insert:
+            self._required = constructor.required
         else:
             self._required = [name for name, each in writable if each.is_required]
 
@@ -177,18 +178,16 @@ class Bodies:
         for name, value in body.items():
             check = self._type_checks.get(name)
 
-            if check is None or name in ignored:
+            is_relation = name in self._relations
+            # Hooks turn a file into a value, and a converter can read it once only.
+            is_file = type(value) is FileStorage and not is_relation
+
+            if check is None or name in ignored or is_file:
                 continue
 
             try:
                 check(value)
             except ValueError as error:
-                is_relation = name in self._relations
-
-                # Hooks turn a file into a value of its field.
-                if isinstance(value, FileStorage) and not is_relation:
-                    continue
-
                 if is_relation or name in scope.writable:
                     problems[name] = Problem.of(error)
                 elif name in scope.names:
@@ -315,22 +314,20 @@ def _type_check(field: Field) -> Cast:
     """
     check = partial(field.conversion.read, is_checked=False)
 
-    if "contentEncoding" in field.conversion.schema:
-        # Hooks make bytes of the text of a password, and of a file.
-        unchecked: t.Any = (str, FileStorage)
-    elif field.conversion.show is not None:
-        # A converter can read a file once only.
-        unchecked = FileStorage
-    else:
-        return check
-
-    return lambda value: isinstance(value, unchecked) or check(value)
+    # Hooks make bytes of the text of a password.
+    is_text_taken = "contentEncoding" in field.conversion.schema
+    return (lambda v: isinstance(v, str) or check(v)) if is_text_taken else check
 
 
 class Constructor:
     """The constructor of a model."""
 
     def __init__(self, fields: Fields) -> None:
+        managers = [each.class_manager for each in fields.mapper.iterate_to_root()]
+        modules = [each.original_init.__module__ for each in managers]
+        # A class that inherits its constructor has the one that SQLAlchemy has wrapped.
+        self.is_own = not all(each.startswith("sqlalchemy.") for each in modules)
+        """``True`` if the model has, or inherits, another one than SQLAlchemy's."""
         parameters = inspect.signature(fields.model).parameters.values()
         nameless = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         named = [each for each in parameters if each.kind not in nameless]
@@ -338,12 +335,13 @@ class Constructor:
         self._names = frozenset([each.name for each in named])
         self._needed = [each.name for each in named if each.default is each.empty]
         self._related = {
-            name: pair
-            for name in self._names.intersection(fields.mapper.relationships.keys())
-            if (pair := _keys_of(fields, fields.mapper.relationships[name]))
+            each.key: (each.mapper.class_, key)
+            for each in fields.mapper.relationships
+            if each.key in self._names and each.direction is orm.MANYTOONE
+            if (key := single_key(each))
         }
         self.required = [
-            self._related[name][0] if name in self._related else name
+            self._related[name][1][0] if name in self._related else name
             for name in self._needed
         ]
         """The names of the arguments that it can't do without. The field with the key
@@ -360,9 +358,9 @@ class Constructor:
         taken = values.keys() if self._takes_any else values.keys() & self._names
         arguments = {**dict.fromkeys(self._needed), **{n: values[n] for n in taken}}
 
-        for name, (key, other) in self._related.items():
+        for name, (model, (key, other)) in self._related.items():
             if name not in values and (value := values.get(key)) is not None:
-                statement = sa.select(other.class_).where(other == value)
+                statement = sa.select(model).filter_by(**{other: value})
                 arguments[name] = related = session.scalars(statement).first()
 
                 if related is None:
@@ -370,30 +368,6 @@ class Constructor:
                     raise Conflict(text, errors=errors)
 
         return arguments
-
-
-def _keys_of(fields: Fields, relationship: Relationship) -> tuple[str, t.Any] | None:
-    """Return the name of the field with the key of the one related record, and the
-    attribute there that it is the value of.
-    """
-    pairs = relationship.local_remote_pairs or []
-    names = [name for name, each in fields.columns.items() if each is pairs[0][0]]
-
-    if relationship.direction is not orm.MANYTOONE or len(pairs) != 1 or not names:
-        return None
-
-    prop = relationship.mapper.get_property_by_column(pairs[0][1])
-    return names[0], getattr(relationship.mapper.class_, prop.key)
-
-
-def has_constructor(fields: Fields) -> bool:
-    """Return ``True`` if a model has, or inherits, another constructor than the one of
-    SQLAlchemy.
-    """
-    managers = [each.class_manager for each in fields.mapper.iterate_to_root()]
-    modules = [each.original_init.__module__ for each in managers]
-    # A class that inherits its constructor has the one that SQLAlchemy has wrapped.
-    return not all(each.startswith("sqlalchemy.") for each in modules)
 
 
 def function_of(default: t.Any) -> Cast | None:
@@ -453,9 +427,7 @@ def _value_of(on_server: t.Any, field: Field) -> t.Any:
     return KEEP if expression is KEEP else SQLDefault(expression)
 
 
-def changed(
-    writing: Writing, call: ResolvedCall, id: Id, sent: Record
-) -> dict[str, Problem]:
+def changed(write: Write, sent: Record) -> dict[str, Problem]:
     """Return the problems of values that the caller may not write: those that differ
     from what the record shows, as a client may send it back. Nobody else writes the
     record until the commit.
@@ -463,22 +435,21 @@ def changed(
     :param sent: The values of the body, which are not cast.
     :raises NotFound: There is no such record, or it does not meet the query.
     """
-    model, selected = call.model, call.scope.selected(sent)
-    values = identifier(model.fields, id)
-    plan = model.plans.records(call.query, Selection(selected), id=values, locking=True)
-    rows = writing.rows(plan)
+    model, scope = write.call.model, write.call.scope
+    selected = scope.selected(sent)
+    rows = write.stored(selected)
 
     if not rows:
-        raise not_found(id)
+        raise not_found(write.id)
 
     # No column has an identifier of several parts.
-    stored: dict[Field, t.Any] = {model.fields.id: values}
+    stored: dict[Field, t.Any] = {model.fields.id: identifier(model.fields, write.id)}
     stored |= dict(zip(selected, rows[0], strict=True))
 
     problems = {
         name: model.bodies.problem(name)
         for name, value in sent.items()
-        if not _is_unchanged(call.scope[name], value, stored[call.scope[name]])
+        if not _is_unchanged(scope[name], value, stored[scope[name]])
     }
 
     # The client has read the record before another call has changed it.

@@ -17,15 +17,16 @@ from sqlalchemy import ClauseElement, orm
 
 from ..database.connections import listens
 from ..database.database_errors import not_kept
-from ..query.plans import have_id, id_parameters, PlanCache
+from ..query.plans import have_id, id_parameters, PlanCache, Selection
 from ..query.where import conditions, origins_of
-from .bodies import changes_with_others, function_of, has_constructor, SQLDefault
-from .resolved_call import identifier
+from .bodies import changes_with_others, Constructor, function_of, SQLDefault
+from .resolved_call import identifier, max_records
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ..database.database import Writing
+    from ..database.driver_cursor import Rows
     from ..query import Field, Fields
     from ..typing import Id, Record
     from .resolved_call import ResolvedCall
@@ -73,6 +74,25 @@ class Write(t.NamedTuple):
 
     is_list: bool = False
     """``True`` if errors name the places of the bodies."""
+
+    @property
+    def limit(self) -> int | None:
+        """The number of records of a write to many that are read. One more than a
+        client may write says that there are too many.
+        """
+        bound = max_records(self.call.params)
+        limits = [self.call.query.limit, None if bound is None else bound + 1]
+        return min([each for each in limits if each is not None], default=None)
+
+    def stored(self, fields: Iterable[Field]) -> Rows:
+        """Return the values of fields in the records that it changes, which nobody else
+        writes until the commit.
+        """
+        model, selection = self.call.model, Selection(tuple(fields))
+        id = () if self.id is None else identifier(model.fields, self.id)
+        query, plans = self.call.query, model.plans
+        plan = plans.records(query, selection, self.limit, id, locking=True)
+        return self.writing.rows(plan)
 
 
 class FastPath:
@@ -247,7 +267,7 @@ class FastPath:
             and mapper.version_id_col is None
             and mapper.polymorphic_on is None
             and "__setattr__" not in members
-            and not has_constructor(self._fields)
+            and not Constructor(self._fields).is_own
         )
 
     @property

@@ -10,18 +10,18 @@ import sqlalchemy as sa
 from ..errors import BadRequest, Forbidden, NotAuthenticated
 from ..query.operators import OR
 from ..service.globals import current_records
-from .bodies import function_of
+from .bodies import default_of, KEEP
 from .populate import service_of
 from .resolved_call import chunks
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import orm
 
-    from ..database.driver_cursor import Rows
     from ..service import Service
     from ..typing import Record
+    from .fast_path import Write
     from .model import ServedModel
     from .resolved_call import ResolvedCall
 
@@ -50,19 +50,15 @@ def references_of(mapper: orm.Mapper[t.Any]) -> Sequence[Reference]:
     ]
 
 
-def unseen_references(
-    call: ResolvedCall,
-    bodies: Sequence[Record],
-    stored: Callable[[Sequence[str]], Rows] | None = None,
-) -> list[set[str]]:
+def unseen_references(write: Write) -> list[set[str]]:
     """Return the names of the fields in each body of a client that refer to a record
     which the caller can't find, there or not. The database looks after keys of
     services without rules.
 
-    :param stored: Returns the values of fields in the records that the body changes,
-        for a foreign key whose other columns it leaves out. A new record has the
-        defaults of these, which are added to its body.
+    The columns of a key that a body leaves out are those of the stored records, or of
+    a new record's defaults, which are added to its body.
     """
+    call, bodies = write.call, write.bodies
     state, served = call.params._state, call.model.served
     unseen = [set[str]() for _ in bodies]
 
@@ -78,7 +74,7 @@ def unseen_references(
             continue
 
         # In the order of the bodies, the keys that the records of each will have.
-        keys = [_keys(served, names, body, stored) for body in bodies]
+        keys = [_keys(write, names, body) for body in bodies]
         values = {key for each in keys for key in each if None not in key}
         missing = values - _found(call, service, reference[1], values)
 
@@ -89,32 +85,22 @@ def unseen_references(
     return unseen
 
 
-def _keys(
-    served: ServedModel,
-    names: Sequence[str],
-    body: Record,
-    stored: Callable[[Sequence[str]], Rows] | None,
-) -> list[Key]:
+def _keys(write: Write, names: Sequence[str], body: Record) -> list[Key]:
     """Return the values of a foreign key in the records of a body, to which the other
     columns of a new record are added.
     """
-    for name in names if stored is None and len(names) > 1 else ():
-        default: t.Any = served.mapper.columns[name].default
+    fields, missing = write.call.model.fields.stored, {*names} - body.keys()
 
-        if name in body or default is None:
-            continue
+    if write.method == "create" and len(names) > 1:
+        defaults = {name: default_of(fields[name]) for name in missing}
+        body.update({n: each for n, each in defaults.items() if each is not KEEP})
 
-        if function := function_of(default):
-            body[name] = function(None)
-        elif default.is_scalar:
-            body[name] = default.arg
-
-    if stored is None or body.keys() >= {*names}:
+    if write.method == "create" or not missing:
         return [tuple([body.get(name) for name in names])]
 
     return [
         tuple([body.get(name, old) for name, old in zip(names, row, strict=True)])
-        for row in stored(names)
+        for row in write.stored([fields[name] for name in names])
     ]
 
 

@@ -194,6 +194,11 @@ class ResolvedCall(t.NamedTuple):
         return private
 
 
+def max_records(params: Params) -> int | None:
+    """Return the number of records that a call may write, or ``None`` for any."""
+    return None if params.provider is None else current_bounds().multi
+
+
 def chunks(keys: Collection[K]) -> Iterator[Sequence[K]]:
     """Yield keys in their order, :data:`CHUNK` at most at a time."""
     listed = list(keys)

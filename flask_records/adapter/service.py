@@ -39,7 +39,7 @@ from .option_checks import (
 )
 from .references import unseen_references
 from .resolved_call import identifier, not_found
-from .writing import check_number, multi_of, stored_values
+from .writing import check_number, multi_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -48,7 +48,6 @@ if t.TYPE_CHECKING:
     from flask import Flask
 
     from ..database.database import Writing
-    from ..database.driver_cursor import Rows
     from ..database.joined_session import SessionSource
     from ..query import Operator, Scope
     from ..query.conversions import Schema
@@ -502,13 +501,13 @@ class SQLAlchemyService(Capabilities):
 
         writing, call = self.served.open_writing(params)
         bodies = call.model.bodies.created(call, data)
+        write = Write("create", writing, call, bodies, is_list=is_list)
         problems = {
             f"{index}.{name}" if is_list else name: NO_RECORD
-            for index, names in enumerate(unseen_references(call, bodies))
+            for index, names in enumerate(unseen_references(write))
             for name in sorted(names)
         }
         refuse(problems)
-        write = Write("create", writing, call, bodies, is_list=is_list)
         records = call.model.write(write)
         return records if is_list else records[0]
 
@@ -568,11 +567,8 @@ class SQLAlchemyService(Capabilities):
         self, writing: Writing, call: ResolvedCall, id: Id, body: Body
     ) -> list[Record]:
         values, errors, unwritten = body
-
-        def stored(names: Sequence[str]) -> Rows:
-            return stored_values(writing, call, id, names)
-
-        [unseen] = unseen_references(call, [values], stored)
+        write = Write("patch", writing, call, [values], id)
+        [unseen] = unseen_references(write)
 
         # A front end may send back what the record has, if it sees that.
         kept = unseen & call.scope.plain if id is not None else set()
@@ -580,12 +576,12 @@ class SQLAlchemyService(Capabilities):
         compared = unwritten | {name: values[name] for name in kept}
 
         if compared:
-            differing = changed(writing, call, id, compared)
+            differing = changed(write, compared)
             missing = dict.fromkeys(kept & differing.keys(), NO_RECORD)
             errors = errors | differing | missing
 
         refuse(errors)
-        return call.model.write(Write("patch", writing, call, [values], id))
+        return call.model.write(write)
 
 
 def _extra_schemas(extra_fields: Mapping[str, t.Any]) -> Mapping[str, Schema]:

@@ -13,24 +13,22 @@ from werkzeug.exceptions import HTTPException
 from ..database.database_errors import not_kept
 from ..errors import BadRequest
 from ..problems import NOT_VALID, Problem, READ_ONLY
-from ..query.bounds import current_bounds, json_size, refuse
+from ..query.bounds import json_size, refuse
 from ..query.paths import key_names
 from ..query.plans import Selection
 from ..settings import names_of
-from .bodies import Constructor, has_constructor, KEEP, SQLDefault
+from .bodies import Constructor, KEEP, SQLDefault
 from .relations import load_related, RelatedInstances
-from .resolved_call import chunks, identifier
+from .resolved_call import chunks, identifier, max_records
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from ..database.database import Writing
     from ..database.driver_cursor import Rows
     from ..service.context import Params
-    from ..typing import Id, Record
+    from ..typing import Record
     from .fast_path import Write
     from .model import Model
-    from .resolved_call import ResolvedCall
 
 # No method updates many records, but section 2.4 of the specification lists it.
 MULTI_METHODS: t.Final = ("create", "update", "patch", "remove")
@@ -50,10 +48,8 @@ def multi_of(multi: bool | Collection[str]) -> frozenset[str]:
     :raises TypeError: The option is neither of these.
     :raises ValueError: A name is not a method.
     """
-    if isinstance(multi, bool):
-        multi = MULTI_METHODS if multi else ()
-
-    names = frozenset(names_of("multi", multi))
+    listed = MULTI_METHODS if multi is True else multi or ()
+    names = frozenset(names_of("multi", listed))
 
     for name in names.difference(MULTI_METHODS):
         raise ValueError(
@@ -62,37 +58,6 @@ def multi_of(multi: bool | Collection[str]) -> frozenset[str]:
         )
 
     return names
-
-
-def max_records(params: Params) -> int | None:
-    """Return the number of records that a call may write, or ``None`` for any."""
-    return None if params.provider is None else current_bounds().multi
-
-
-def stored_values(
-    writing: Writing, call: ResolvedCall, id: Id, names: Sequence[str]
-) -> Rows:
-    """Return the values of fields in the records that a call changes. Nobody else
-    writes these until the commit.
-
-    :param id: The identifier, or ``None`` for all records that meet the query.
-    """
-    model, query = call.model, call.query
-    selection = Selection(tuple([model.fields.stored[name] for name in names]))
-
-    values = () if id is None else identifier(model.fields, id)
-    limit = _limit_of(call)
-    plan = model.plans.records(query, selection, limit, values, locking=True)
-    return writing.rows(plan)
-
-
-def _limit_of(call: ResolvedCall) -> int | None:
-    """Return the number of records of a write to many that are read. One more than a
-    client may write says that there are too many.
-    """
-    bound = max_records(call.params)
-    limits = [call.query.limit, None if bound is None else bound + 1]
-    return min([each for each in limits if each is not None], default=None)
 
 
 def check_number(method: str, params: Params, number: int) -> None:
@@ -162,14 +127,11 @@ class UnitOfWork:
         self._fields = model.fields
         self._plans = model.plans
         self._served = model.served
-        self._has_constructor = has_constructor(model.fields)
         self._constructor = Constructor(model.fields)
-        mapper = model.fields.mapper
         self._keys_of_related = {
             each.key: key_names(each)[0]
-            for each in mapper.relationships
-            if self._has_constructor
-            if each.direction is orm.MANYTOONE
+            for each in model.fields.mapper.relationships
+            if self._constructor.is_own and each.direction is orm.MANYTOONE
         }
         self._with_own_types = tuple(
             [
@@ -258,7 +220,7 @@ class UnitOfWork:
         if query.limit == 0:
             return []
 
-        instances = self._loaded(write, _limit_of(call))
+        instances = self._loaded(write, write.limit)
         check_number(write.method, call.params, len(instances))
         return instances
 
@@ -288,7 +250,7 @@ class UnitOfWork:
 
     def _instance(self, write: Write, values: Record, place: str) -> t.Any:
         try:
-            arguments = self._arguments(write, values) if self._has_constructor else {}
+            arguments = self._arguments(write, values)
             instance = self._fields.model(**arguments)
         except Exception as error:
             _refuse(write, error)
@@ -308,7 +270,10 @@ class UnitOfWork:
         return instance
 
     def _arguments(self, write: Write, values: Record) -> Record:
-        """Return the values that the constructor of the model takes."""
+        """Return the values that the constructor of the model takes, if it has one."""
+        if not self._constructor.is_own:
+            return {}
+
         given = {
             name: value.instances if isinstance(value, RelatedInstances) else value
             for name, value in values.items()

@@ -37,6 +37,21 @@ class Booking(Base):
     room: Mapped[int | None]
 
 
+class Visit(Base):
+    """Has a default that the database sets."""
+
+    __tablename__ = "referring_visit"
+    __table_args__ = (
+        sa.ForeignKeyConstraint(
+            ["inBuilding", "room"], ["referred_room.building", "referred_room.number"]
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    inBuilding: Mapped[int | None] = mapped_column(server_default="1")
+    room: Mapped[int | None]
+
+
 # Ann finds a room with each of the two numbers of the room of Bob.
 OWN, ALSO_OWN, HIDDEN, ABSENT = (1, 1), (2, 2), (1, 2), (2, 1)
 
@@ -51,8 +66,10 @@ def client(database_url):
     rooms, rule = SQLAlchemyService(Room), {"owner": "ann"}
     records.add("rooms", rooms, readable=lambda user: rule, public=True)
 
+    models = {"bookings": Booking, "visits": Visit}
+
     with (
-        serving_models(database_url, {"bookings": Booking}, records) as client,
+        serving_models(database_url, models, records) as client,
         client.application.app_context(),
     ):
         db = client.db
@@ -101,10 +118,11 @@ def test_other_part_is_that_of_the_record(client):
     assert client.patch("/bookings/999", json=room).status_code == 404
 
 
-def test_other_part_of_a_new_record_is_its_default(client):
-    assert problems(client.post("/bookings", json={"room": HIDDEN[1]})) == {"room"}
+@pytest.mark.parametrize("path", ["/bookings", "/visits"])
+def test_other_part_of_a_new_record_is_its_default(client, path):
+    assert problems(client.post(path, json={"room": HIDDEN[1]})) == {"room"}
 
-    created = client.post("/bookings", json={"room": OWN[1]}).json
+    created = client.post(path, json={"room": OWN[1]}).json
 
     assert (created["inBuilding"], created["room"]) == OWN
 
