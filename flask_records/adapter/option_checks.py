@@ -9,7 +9,6 @@ from ..errors import BadRequest
 from ..names import READS
 from ..query.field import values_of
 from ..query.fields import NO_NAME
-from ..query.rules import UserRule
 from ..query.syntax import resolve
 from .bodies import Constructor
 
@@ -68,31 +67,49 @@ WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """The words of a name, which may be in camel case."""
 
 
-def rule_problems(model: ServedModel) -> Iterator[str]:
-    """Yield what is wrong with rules for fields: clients do not see or write the field,
-    it identifies the record, or a rule as a query does not fit the fields.
+def check_options(model: ServedModel, app: Flask, methods: Collection[str]) -> None:
+    """Refuse options that do not fit the model. Log warnings for types whose form was
+    not found by trying, and for fields with the names of secrets.
+
+    :raises ValueError: An option does not fit.
+    """
+    problems = [*_name_problems(model), *_rule_problems(model)]
+
+    if "create" in methods:
+        problems += _constructor_problems(model, methods)
+
+    if problems:
+        raise ValueError("\n".join(problems))
+
+    _warn_of_forms(model, app)
+
+    if any(name in methods for name in READS):
+        _warn_of_secrets(model, app)
+
+
+def _rule_problems(model: ServedModel) -> Iterator[str]:
+    """Yield the rules of fields that clients do not see or write, or that identify the
+    record, and rules as queries that do not fit the fields.
     """
     scope, rules = model.generic.clients, model.rules
-    visible: dict[str, t.Any] = {**rules.visible, **dict.fromkeys(rules.shown, True)}
+    visible = [*rules.visible, *sorted(rules.shown)]
+    named = [("visible", name, scope.names) for name in visible]
+    named += [("writable", name, scope.writable) for name in rules.writable]
 
-    for option, ruled in (("visible", visible), ("writable", rules.writable)):
-        known = scope.writable if option == "writable" else scope.names
+    for option, name, known in named:
+        rule = getattr(rules, option).get(name)
 
-        for name, rule in ruled.items():
-            if name in scope.fields.fixed or name not in known:
-                yield RULED.format(option=option, name=name)
-            elif isinstance(rule, UserRule) and rule.query is not None:
-                try:
-                    resolve(rule(None), model.syntax, model.generic.paths)
-                except BadRequest as error:
-                    text = error.message
-                    yield UNFIT.format(option=option, name=name, error=text)
+        if name in scope.fields.fixed or name not in known:
+            yield RULED.format(option=option, name=name)
+        elif rule is not None and rule.query is not None:
+            try:
+                resolve(rule(None), model.syntax, model.generic.paths)
+            except BadRequest as error:
+                yield UNFIT.format(option=option, name=name, error=error.message)
 
 
-def name_problems(model: ServedModel) -> Iterator[str]:
-    """Yield what is wrong with names in options: they are not relationships of the
-    model, or not fields.
-    """
+def _name_problems(model: ServedModel) -> Iterator[str]:
+    """Yield the names in options that are not relationships of the model, or fields."""
     options, fields = model.options, model.generic.fields.stored
     relationships = model.mapper.relationships.keys()
     converted = [key for key in options.converters if isinstance(key, str)]
@@ -130,25 +147,21 @@ def name_problems(model: ServedModel) -> Iterator[str]:
                 yield NO_NAME.format(option, name, noun, class_, ", ".join(known))
 
 
-def check_constructor(methods: Collection[str], model: ServedModel) -> None:
-    """Refuse a service that creates records by a constructor which needs an argument
-    that no body can name.
-
-    :raises ValueError: There is one.
-    """
+def _constructor_problems(
+    model: ServedModel, methods: Collection[str]
+) -> Iterator[str]:
+    """Yield the arguments that the constructor needs, and no body can name."""
     fields = model.generic.fields
-
     known = {*fields.writable, *model.writable}
     names = [n for n in Constructor(fields).required if n not in known]
 
-    if names and "create" in methods:
+    if names:
         listed, class_ = ", ".join(map(repr, names)), model.mapped_class.__name__
         others = [each for each in methods if each != "create"]
-        raise ValueError(NEEDED.format(model=class_, names=listed, methods=others))
+        yield NEEDED.format(model=class_, names=listed, methods=others)
 
 
-def check_forms(model: ServedModel, app: Flask) -> None:
-    """Log a warning for types of the application whose form was not found by trying."""
+def _warn_of_forms(model: ServedModel, app: Flask) -> None:
     for field in model.generic.clients:
         if field.conversion.doubt:
             name, type_ = model.mapped_class.__name__, field.column.type
@@ -156,11 +169,11 @@ def check_forms(model: ServedModel, app: Flask) -> None:
             app.logger.warning(UNTRIED, name, field.name, type_, class_)
 
 
-def check_secrets(model: ServedModel, app: Flask, methods: Collection[str]) -> None:
+def _warn_of_secrets(model: ServedModel, app: Flask) -> None:
     """Log a warning for fields that clients may read whose names are like names of
     secrets, unless ``fields`` or a rule names them.
     """
-    if model.options.listed is not None or not any(name in methods for name in READS):
+    if model.options.listed is not None:
         return
 
     shown = model.rules.visible.keys() | model.rules.shown

@@ -30,13 +30,7 @@ from .bodies import changed
 from .call_paths import meets_related
 from .fast_path import Write
 from .model import ServedModel
-from .option_checks import (
-    check_constructor,
-    check_forms,
-    check_secrets,
-    name_problems,
-    rule_problems,
-)
+from .option_checks import check_options
 from .references import unseen_references
 from .resolved_call import identifier, not_found
 from .writing import check_number, multi_of
@@ -184,7 +178,6 @@ class SQLAlchemyService(Capabilities):
             converters=converters_of(converters or {}),
             extra=_extra_schemas(extra_fields or {}),
         )
-        self._deciding: dict[frozenset[str], frozenset[str]] = {}
         self.field_rules = FieldRules(visible, writable)
         """The rules for the fields that a user may see or write."""
         self.served = ServedModel(
@@ -230,10 +223,6 @@ class SQLAlchemyService(Capabilities):
         return frozenset(self.served.mapper.relationships.keys())
 
     def ping(self, places: set[Hashable]) -> None:
-        """Read from the database, unless it has answered.
-
-        :param places: The databases that have answered.
-        """
         with Transaction(writes=False):
             reading = self.served.database.reading()
 
@@ -249,26 +238,15 @@ class SQLAlchemyService(Capabilities):
         return method not in vars(self) and getattr(type(self), method) is own
 
     def scope_for(self, params: Params | None) -> Scope:
-        """Return the fields that a caller may name, or that clients may before any
-        field rule.
-        """
         return self.served.scope_of(params, self.served.generic)
 
     def schemas_for(self, params: Params | None) -> Schemas:
-        """Return the JSON Schemas of what a caller sends and gets.
-
-        :param params: The params of the caller, or ``None`` for all clients before
-            any field rule.
-        """
         # Only documents need the schemas.
         from .model_schemas import model_schemas
 
         return model_schemas(self.served, params, self.pagination, self.multi)
 
     def body_check(self, method: str, params: Params) -> BodyCheck:
-        """Return a function that returns the problems of the values in a client's body
-        that are not of the type of their field.
-        """
         if method not in METHODS:
             return super().body_check(method, params)
 
@@ -277,39 +255,21 @@ class SQLAlchemyService(Capabilities):
         return partial(model.bodies.type_problems, scope, method)
 
     def begin(self, *, writes: bool) -> None:
-        """Join the transaction in progress. A call that writes takes SQLite's write
-        lock here, before its hooks read records that they decide by.
-
-        :param writes: ``False`` for a call that only reads, or has no hooks.
-        """
+        # SQLite's write lock is taken before hooks read records that they decide by.
         self.served.database.begin(writes=writes)
 
     def check(self, app: Flask, methods: Collection[str] = METHODS) -> None:
-        """Refuse options that do not fit the model. Log a warning for fields with the
-        names of secrets.
+        """Refuse options that do not fit the model. Log warnings for what is doubtful.
 
-        :param app: The application.
         :param methods: The methods of the service. All by default.
         :raises TypeError: The model is not mapped.
         :raises ValueError: An option names something that does not exist.
         """
         self._check_driver(app)
-        problems = [*name_problems(self.served), *rule_problems(self.served)]
-
-        if problems:
-            raise ValueError("\n".join(problems))
-
-        check_constructor(methods, self.served)
-        check_forms(self.served, app)
-        check_secrets(self.served, app, methods)
+        check_options(self.served, app, methods)
         add_session(app, self.served.source)
 
     def check_rule(self, query: Record) -> None:
-        """Refuse a rule that does not fit the fields.
-
-        :param query: The rule as a query, without a user.
-        :raises BadRequest: A part of the query is not understood.
-        """
         resolve(query, self.served.syntax, self.served.generic.paths)
 
     def _check_driver(self, app: Flask) -> None:
@@ -323,7 +283,6 @@ class SQLAlchemyService(Capabilities):
                     check_driver(self.served.database.dialect, app.config)
 
     def matching(self) -> Matching:
-        """Return an object that decides which records meet queries."""
         served = self.served
 
         with Transaction(writes=False):
@@ -333,9 +292,6 @@ class SQLAlchemyService(Capabilities):
         return Matching(served.syntax, model.paths, find_related)
 
     def deciding_names(self, names: Collection[str]) -> frozenset[str]:
-        """Return the names of the fields that conditions depend on: the fields of the
-        relationships in the place of paths.
-        """
         relationships, deciding = self.served.mapper.relationships, set[str]()
 
         for name in names:
@@ -352,16 +308,11 @@ class SQLAlchemyService(Capabilities):
         sent: Collection[str],
         names: Collection[str],
     ) -> bool:
-        """Return ``True`` if an update or a patch may decide whether a record meets a
-        condition: unless the condition depends on columns, nothing else changes these,
-        and the call writes no list and none of them. What a client may not write, and
-        sends back, stays as it is.
-
-        :param written: The names in the data.
-        :param sent: The names in the data that came from a client.
-        :param names: The names in the condition.
+        """Return ``False`` only if the condition depends on columns, nothing else
+        changes these, and the call writes no list and none of them. What a client may
+        not write, and sends back, stays as it is.
         """
-        names, model = frozenset(names), self.served.generic
+        model = self.served.generic
         once = model.fields.options.write_once
         changeable = model.clients.writable.difference(once)
         changed = frozenset(written) - (frozenset(sent) - changeable)
@@ -370,9 +321,7 @@ class SQLAlchemyService(Capabilities):
         if method == "update":
             changed |= changeable
 
-        if (deciding := self._deciding.get(names)) is None:
-            deciding = self._deciding.setdefault(names, self.deciding_names(names))
-
+        deciding = self.deciding_names(names)
         return not (
             names
             and deciding <= model.fields.columns.keys()
@@ -381,9 +330,7 @@ class SQLAlchemyService(Capabilities):
         )
 
     def are_met(self, records: Sequence[t.Any], condition: Record) -> bool:
-        """Return ``True`` if all of the records that a call has written meet a
-        condition, of which none proves the right of another, or its own.
-        """
+        # No record proves the right of another, or its own.
         name, syntax = self.id, self.served.syntax
         ids = [each.get(name) for each in records if isinstance(each, dict)]
 
@@ -553,8 +500,6 @@ class SQLAlchemyService(Capabilities):
     def check_multi(self, method: str, params: Params, number: int = 0) -> None:
         """Refuse a method on many records, unless ``multi`` allows as many.
 
-        :param method: The name of the method.
-        :param number: The number of records.
         :raises MethodNotAllowed: The method takes one record only.
         :raises BadRequest: A client may not name as many.
         """

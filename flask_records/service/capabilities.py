@@ -141,7 +141,9 @@ class Capabilities:
         return None
 
     def deciding_names(self, names: Collection[str]) -> frozenset[str]:
-        """Return the names of the fields that conditions on names depend on."""
+        """Return the names of the fields that conditions on names depend on: the fields
+        of a relationship in the place of its paths.
+        """
         return frozenset(names)
 
     def schemas_for(self, params: Params | None) -> Schemas:
