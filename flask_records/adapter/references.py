@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import typing as t
 from collections import defaultdict
+from functools import lru_cache
 
 import sqlalchemy as sa
 
 from ..errors import BadRequest, Forbidden, NotAuthenticated
+from ..query import Field
+from ..query.field import OPAQUE
 from ..query.operators import OR
 from ..service.globals import current_records
 from .bodies import default_of, KEEP
@@ -19,6 +22,7 @@ if t.TYPE_CHECKING:
 
     from sqlalchemy import orm
 
+    from ..query import Fields
     from ..service import Service
     from ..typing import Record
     from .fast_path import Write
@@ -89,10 +93,10 @@ def _keys(write: Write, names: Sequence[str], body: Record) -> list[Key]:
     """Return the values of a foreign key in the records of a body, to which the other
     columns of a new record are added.
     """
-    fields, missing = write.call.model.fields.stored, {*names} - body.keys()
+    fields, missing = write.call.model.fields, {*names} - body.keys()
 
     if write.method == "create" and len(names) > 1:
-        defaults = {name: default_of(fields[name]) for name in missing}
+        defaults = {name: default_of(_field(fields, name)) for name in missing}
         body.update({n: each for n, each in defaults.items() if each is not KEEP})
 
     if write.method == "create" or not missing:
@@ -100,8 +104,15 @@ def _keys(write: Write, names: Sequence[str], body: Record) -> list[Key]:
 
     return [
         tuple([body.get(name, old) for name, old in zip(names, row, strict=True)])
-        for row in write.stored([fields[name] for name in names])
+        for row in write.stored([_field(fields, name) for name in names])
     ]
+
+
+@lru_cache(maxsize=1000)
+def _field(fields: Fields, name: str) -> Field:
+    """Return the field of an attribute of a model, which may be private."""
+    column = getattr(fields.model, name)
+    return fields.stored.get(name) or Field(name, column, column, OPAQUE)
 
 
 def _service_of(served: ServedModel, reference: Reference) -> Service | None:

@@ -23,13 +23,14 @@ class Room(Base):
     owner: Mapped[str] = mapped_column(sa.String(10))
 
 
+def key():
+    names = ["referred_room.building", "referred_room.number"]
+    return (sa.ForeignKeyConstraint(["inBuilding", "room"], names),)
+
+
 class Booking(Base):
     __tablename__ = "referring_booking"
-    __table_args__ = (
-        sa.ForeignKeyConstraint(
-            ["inBuilding", "room"], ["referred_room.building", "referred_room.number"]
-        ),
-    )
+    __table_args__ = key()
 
     id: Mapped[int] = mapped_column(primary_key=True)
     title: Mapped[str | None] = mapped_column(sa.String(10))
@@ -41,14 +42,21 @@ class Visit(Base):
     """Has a default that the database sets."""
 
     __tablename__ = "referring_visit"
-    __table_args__ = (
-        sa.ForeignKeyConstraint(
-            ["inBuilding", "room"], ["referred_room.building", "referred_room.number"]
-        ),
-    )
+    __table_args__ = key()
 
     id: Mapped[int] = mapped_column(primary_key=True)
     inBuilding: Mapped[int | None] = mapped_column(server_default="1")
+    room: Mapped[int | None]
+
+
+class Stay(Base):
+    """Has a private part."""
+
+    __tablename__ = "referring_stay"
+    __table_args__ = key()
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    _building: Mapped[int | None] = mapped_column("inBuilding", default=1)
     room: Mapped[int | None]
 
 
@@ -66,7 +74,7 @@ def client(database_url):
     rooms, rule = SQLAlchemyService(Room), {"owner": "ann"}
     records.add("rooms", rooms, readable=lambda user: rule, public=True)
 
-    models = {"bookings": Booking, "visits": Visit}
+    models = {"bookings": Booking, "visits": Visit, "stays": Stay}
 
     with (
         serving_models(database_url, models, records) as client,
@@ -118,13 +126,16 @@ def test_other_part_is_that_of_the_record(client):
     assert client.patch("/bookings/999", json=room).status_code == 404
 
 
-@pytest.mark.parametrize("path", ["/bookings", "/visits"])
+@pytest.mark.parametrize("path", ["/bookings", "/visits", "/stays"])
 def test_other_part_of_a_new_record_is_its_default(client, path):
     assert problems(client.post(path, json={"room": HIDDEN[1]})) == {"room"}
 
     created = client.post(path, json={"room": OWN[1]}).json
 
-    assert (created["inBuilding"], created["room"]) == OWN
+    assert created.get("inBuilding", OWN[0]) == OWN[0]
+    assert created["room"] == OWN[1]
+    refused = client.patch(f"{path}/{created['id']}", json={"room": HIDDEN[1]})
+    assert problems(refused) == {"room"}
 
 
 def test_key_without_a_part_refers_to_nothing(client):
