@@ -59,8 +59,8 @@ def unseen_references(write: Write) -> list[set[str]]:
     which the caller can't find, there or not. The database looks after keys of
     services without rules.
 
-    The columns of a key that a body leaves out are those of the stored records, or of
-    a new record's defaults, which are added to its body.
+    A key takes the columns that a body leaves out from the stored records, or from the
+    defaults of a new record, which are added to its body.
     """
     call, bodies = write.call, write.bodies
     state, served = call.params._state, call.model.served
