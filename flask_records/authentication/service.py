@@ -377,8 +377,9 @@ class AuthenticationService(Capabilities):
         if found is None:
             return self._parse_first(others, headers)
 
-        own.remove(found["strategy"])
-        is_token = own and self.strategies[found["strategy"]] is JWT
+        # A strategy may name another one, which need not be accepted.
+        own = [name for name in own if name != found["strategy"]]
+        is_token = own and self.strategies.get(found["strategy"]) is JWT
 
         if not is_token or self.has_signed(found[ACCESS_TOKEN]):
             return found

@@ -40,6 +40,18 @@ def test_service_accepts_its_strategies_only(client, path, headers, message):
     assert response.json == refused(message)
 
 
+def test_credentials_for_a_strategy_that_is_not_accepted_are_refused():
+    own = Strategy(
+        API_KEY.authenticate, lambda headers: {"strategy": "local", "email": "ann"}
+    )
+
+    with serving(make_records(strategies={"api-key": own})) as client:
+        response = client.get("/vault")
+
+    assert response.status_code == 401
+    assert response.json == refused(NOT_ALLOWED)
+
+
 @pytest.mark.parametrize(
     ("names", "statuses"),
     [
