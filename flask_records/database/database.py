@@ -14,7 +14,13 @@ from ..query.plans import Plan
 from .connections import listens, without_transaction
 from .database_errors import READ_ONLY, translated
 from .driver_cursor import connect, executed, rows_of, run, statement_of
-from .joined_session import follow_sessions, has_usual_binds, join, LIBRARIES
+from .joined_session import (
+    COMMIT_EVENTS,
+    follow_sessions,
+    has_usual_binds,
+    join,
+    LIBRARIES,
+)
 
 if t.TYPE_CHECKING:
     from collections.abc import (
@@ -37,12 +43,6 @@ STATEMENT_EVENTS: t.Final = (*("do_orm_execute", "after_begin"),)
 """The events of a session by which an application adds conditions to its statements,
 or prepares its transactions, for example for a tenant.
 """
-
-COMMIT_EVENTS: t.Final = (
-    *("before_commit", "after_commit", "after_rollback", "after_soft_rollback"),
-    "after_transaction_end",
-)
-"""The events of a session by which an application follows its commits."""
 
 SHARDED: t.Final = """\
 Services can't use a ShardedSession. Give each shard a service with a 'session' of its \
@@ -151,9 +151,10 @@ class Database:
 
         engine = self._free_engine(joined, sample, self._to_write)
 
-        # The application may follow the commits of its session.
+        # The application may follow the commits of its session, or commit itself.
         if (
             engine is None
+            or joined.is_in_progress
             or not has_usual_binds(sample)
             or type(sample).commit is not orm.Session.commit
             or sample.twophase

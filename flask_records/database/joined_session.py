@@ -12,7 +12,13 @@ from flask import current_app, has_app_context
 from sqlalchemy import orm
 
 from .commit_followers import follow_commit, follow_parent, open_transactions
-from .connections import begin_writing, check_transaction, connect_to_write, writes_in
+from .connections import (
+    begin_writing,
+    check_transaction,
+    connect_to_write,
+    listens,
+    writes_in,
+)
 from .database_errors import FAILED, translated
 from .transaction import on_begin, Transaction
 
@@ -47,8 +53,16 @@ A hook or a method has ended the transaction of the session by 'commit', 'rollba
 'close' or 'remove', which would keep a part of the call only. Leave that to the call.\
 """
 
-ENDS: t.Final = ("close", "invalidate", "reset", "rollback")
-"""The methods of a session that end its transaction, if it has one."""
+ENDS: t.Final = ("begin", "close", "invalidate", "reset", "rollback")
+"""The methods of a session that end its transaction, if it has one, or whose block
+does, if it has none.
+"""
+
+COMMIT_EVENTS: t.Final = (
+    *("before_commit", "after_commit", "after_rollback", "after_soft_rollback"),
+    "after_transaction_end",
+)
+"""The events of a session by which an application follows its commits."""
 
 
 class JoinedSession:
@@ -138,8 +152,8 @@ class JoinedSession:
 
     @property
     def is_used(self) -> bool:
-        """``True`` if there is something to commit or to roll back."""
-        return bool(self.own or self._given or self.in_use)
+        """``True`` if there is something to commit, to roll back or to miss."""
+        return bool(self.own or self._given or self._written or self.in_use)
 
     @property
     def in_use(self) -> orm.Session | None:
@@ -183,6 +197,10 @@ class JoinedSession:
 
             self.own = connect_to_write(engine)
 
+            # The code around this call may use the session next.
+            if not Transaction.current().is_outermost:
+                self.offer()
+
         return self.own
 
     def offer(self) -> None:
@@ -191,10 +209,10 @@ class JoinedSession:
         for name in ENDS:
             setattr(self.session, name, partial(self._end, name))
 
-    def _end(self, name: str, *args: t.Any, **options: t.Any) -> None:
+    def _end(self, name: str, *args: t.Any, **options: t.Any) -> t.Any:
         session = self.session
-        session.connection(bind_arguments={"bind": self.own})
-        getattr(session, name)(*args, **options)
+        self.give_connection(session)
+        return getattr(session, name)(*args, **options)
 
     def give_connection(self, session: orm.Session) -> None:
         """Let a session that begins, if it is this one, go on with the connection of
@@ -379,6 +397,10 @@ class JoinedSession:
         """Return the session if it has something to end with the transaction: it has
         begun, or written, since.
         """
+        # A hook may have begun to follow its commits.
+        if self.own is not None and listens(self.sample.dispatch, COMMIT_EVENTS):
+            self.give_connection(self.session)
+
         session = self.in_use
 
         if (

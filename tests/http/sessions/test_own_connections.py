@@ -15,7 +15,7 @@ from ...stored import stored
 
 
 @pytest.fixture
-def app(db, records, rooms, messages, database_url):
+def app(db, records, users, rooms, messages, database_url):
     with served(db, records, database_url) as app, app.app_context():
         yield app
 
@@ -140,3 +140,84 @@ def test_session_can_be_ended_after_the_call(app, db, rooms):
     db.session.close()
 
     assert stored(db) == ["Lobby"]
+
+
+@pytest.mark.parametrize("name", ["close", "remove", "reset", "rollback"])
+def test_block_that_ends_the_transaction_of_a_call_fails(app, db, rooms, sent, name):
+    with pytest.raises(RuntimeError, match="ended the transaction"), Transaction():
+        rooms.create({"name": "Lobby"})
+        getattr(db.session, name)()
+
+    assert (stored(db), sent, db.engine.pool.checkedout()) == ([], [], 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "data"), [("rooms", {"name": "undone"}), ("messages", {"text": "undone"})]
+)
+def test_read_whose_hook_undoes_a_write_fails(app, db, records, users, path, data):
+    """One of the services writes by a statement, the other one by a unit of work."""
+
+    @users.after("find")
+    def note(method, context):
+        records.services[path].create(data)
+        db.session.rollback()
+
+    assert app.test_client().get("/users").status_code == 500
+    assert stored(db) == []
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_block_of_the_session_in_a_hook_keeps_nothing(app, db, rooms, when):
+    @getattr(rooms, when)("create")
+    def note(method, context):
+        with db.session.begin():
+            db.session.add(Room(name="noted"))
+
+    assert create(app) == 500
+    assert stored(db) == []
+
+
+def test_listener_that_a_hook_adds_for_the_commit_is_called(app, db, rooms):
+    seen = []
+
+    @rooms.before("create")
+    def follow(method, context):
+        for name in ("after_commit", "after_rollback"):
+            sa.event.listen(
+                db.session(), name, lambda *args, name=name: seen.append(name)
+            )
+
+        @sa.event.listens_for(db.session(), "before_commit")
+        def note(session):
+            session.add(Room(name="noted"))
+
+    assert create(app) == 201
+    assert (seen, stored(db)) == (["after_commit"], ["Lobby", "noted"])
+
+
+def test_listener_that_a_hook_adds_for_the_rollback_is_called(app, db, rooms):
+    seen = []
+
+    @rooms.before("create")
+    def refuse(method, context):
+        sa.event.listen(db.session(), "after_rollback", lambda *args: seen.append(1))
+        raise Conflict("No.")
+
+    assert create(app) == 409
+    assert (seen, db.engine.pool.checkedout()) == ([1], 0)
+
+
+def test_call_after_work_in_progress_was_undone_waits_for_the_commit(
+    app, db, rooms, sent
+):
+    db.session.add(Room(name="undone"))
+
+    with Transaction():
+        db.session.rollback()
+        rooms.create({"name": "Lobby"})
+
+    before = stored(db), list(sent)
+    db.session.commit()
+
+    assert before == ([], [])
+    assert (stored(db), sent) == (["Lobby"], ["created"])
