@@ -148,7 +148,10 @@ class JoinedSession:
 
     def is_of(self, session: orm.Session) -> bool:
         """Return ``True`` if a session is this one."""
-        return session in (self._session, self.in_use)
+        if self._session is None and self._source.registry.has():
+            return session is self._source()
+
+        return session is self._session
 
     @property
     def is_used(self) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from flask_records import Conflict, Transaction
+from flask_records import Conflict, SQLAlchemyService, Transaction
 
 from ...databases import served
 from ...models import Room
@@ -221,3 +221,19 @@ def test_call_after_work_in_progress_was_undone_waits_for_the_commit(
 
     assert before == ([], [])
     assert (stored(db), sent) == (["Lobby"], ["created"])
+
+
+def test_part_of_a_session_from_a_function_is_undone_alone(app, db, records, rooms):
+    """The function returns the session that the application's scoped_session makes."""
+    own = SQLAlchemyService(Room, session=lambda: db.session())
+    halls = records.add("halls", own, public=True)
+
+    @halls.after("create")
+    def note(method, context):
+        with pytest.raises(Conflict), Transaction():
+            rooms.create({"name": "undone"})
+            raise Conflict("No.")
+
+    response = app.test_client().post("/halls", json={"name": "kept"})
+
+    assert (response.status_code, stored(db)) == (201, ["kept"])
