@@ -378,8 +378,8 @@ class Writing:
         errors = translated(self.scope) if bodies is None else self._translated(bodies)
 
         with errors:
-            # A rule may have begun to read in the session.
-            if self._engine is not None and self._joined.in_use is None:
+            # A rule may have used the session, or a default another database.
+            if self._engine is not None and self._joined.is_free(self._engine):
                 connection = self._joined.begin_alone(self._engine)
             else:
                 self.session.flush()

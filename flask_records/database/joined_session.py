@@ -153,6 +153,11 @@ class JoinedSession:
 
         return session is self._session
 
+    def is_free(self, engine: sa.Engine) -> bool:
+        """Return ``True`` if a write of an engine still needs no session."""
+        own = self.own
+        return self.in_use is None and (own is None or own.engine is engine)
+
     @property
     def is_used(self) -> bool:
         """``True`` if there is something to commit, to roll back or to miss."""

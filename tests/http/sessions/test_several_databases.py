@@ -35,11 +35,15 @@ def site(database_url, tmp_path):
 
     db, records = SQLAlchemy(model_class=Base), FlaskRecords()
 
+    def number_of_shop():
+        return site.number_of_shop()
+
     class Shop(db.Model):
         __tablename__ = "several_shop"
 
         id: Mapped[int] = mapped_column(primary_key=True)
         name: Mapped[str] = mapped_column(sa.String(20))
+        number: Mapped[int | None] = mapped_column(default=number_of_shop)
 
     class Offer(db.Model):
         __bind_key__ = "other"
@@ -60,7 +64,8 @@ def site(database_url, tmp_path):
 
     with served(db, records, database_url, SQLALCHEMY_BINDS=binds) as app:
         with app.app_context():
-            yield Site(db, records)
+            site = Site(db, records)
+            yield site
 
 
 class Site:
@@ -68,12 +73,25 @@ class Site:
         self.db = db
         self.shops = records.services["shops"]
         self.offers = records.services["offers"]
+        self.number_of_shop = lambda: None
         self.events = []
         records.events()(lambda event, record, context: self.events.append(event))
 
     def names(self):
         both = self.shops, self.offers
         return [[each["name"] for each in service.find()] for service in both]
+
+
+def test_default_that_writes_to_another_database(site):
+    def number():
+        return site.offers.create({"name": "Apple", "shopId": 1})["id"]
+
+    site.number_of_shop = number
+
+    shop = site.shops.create({"name": "Corner"})
+
+    assert shop["number"] == 1
+    assert site.names() == [["Corner"], ["Apple"]]
 
 
 def make_offer_and_fail(site):
