@@ -11,11 +11,9 @@ import sqlalchemy as sa
 from ..errors import BadRequest, Forbidden, NotAuthenticated
 from ..query import Field
 from ..query.field import OPAQUE
-from ..query.operators import OR
 from ..service.globals import current_records
 from .bodies import default_of, KEEP
-from .populate import service_of
-from .resolved_call import chunks
+from .populate import find_keys, service_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,25 +140,15 @@ def _found(
     values: set[Key],
 ) -> set[Key]:
     """Return those values of columns whose records the caller finds in a service."""
-    caller = service.as_caller(call.params, paginate=False, is_counted=False)
     model = sa.inspect(t.cast("type[t.Any]", service.capabilities.model))
-    found: set[Key] = set()
 
     if not all(map(model.columns.contains_column, columns)):
-        return found
+        return set()
 
     names = [model.get_property_by_column(column).key for column in columns]
 
     try:
-        for chunk in chunks(values):
-            each_of: Record = {OR: [dict(zip(names, k, strict=True)) for k in chunk]}
-            one_of = {names[0]: {"$in": [key[0] for key in chunk]}}
-            query = one_of if len(names) == 1 else each_of
-            records = t.cast("list[Record]", caller.find({**query, "$select": names}))
-            shown = [each for each in records if each.keys() >= {*names}]
-            found.update(tuple([each[name] for name in names]) for each in shown)
+        return find_keys(service, call.params, names, values)
     except (BadRequest, Forbidden, NotAuthenticated):
         # The caller may not see a field of the key, either.
         return set()
-
-    return found

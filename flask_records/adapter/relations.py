@@ -14,7 +14,7 @@ from ..problems import no_record, NO_SERVICE, Problem, too_long
 from ..query.bounds import current_bounds, refuse, refused
 from ..query.field import shown
 from ..query.plans import Plan
-from .populate import service_of
+from .populate import find_keys, service_of
 from .resolved_call import chunks, identifier
 
 if t.TYPE_CHECKING:
@@ -83,7 +83,8 @@ class Lookup:
         found: dict[Key, t.Any] = {}
 
         for chunk in chunks(self._visible(keys)):
-            statement = sa.select(model).where(id.in_(self._identifiers(chunk)))
+            values = chunk if self._fields.composite else [key[0] for key in chunk]
+            statement = sa.select(model).where(id.in_(values))
             plan = Plan(statement.options(orm.lazyload("*")), {})
             instances = self._writing.instances(plan)
             found.update({self._key_of(each): each for each in instances})
@@ -100,25 +101,12 @@ class Lookup:
         if self._params.provider is None:
             return set(keys)
 
-        caller = self._service.as_caller(self._params, paginate=False, is_counted=False)
-        seen: set[Key] = set()
-
-        for chunk in chunks(keys):
-            query = {self._fields.id.name: {"$in": self._identifiers(chunk)}}
-            records = t.cast("list[Record]", caller.find(query))
-            found = [self.key(record) for record in records]
-            seen.update(key for key in found if key is not None)
-
-        return seen
+        names = [field.name for field in self._fields.identifying]
+        return find_keys(self._service, self._params, names, keys)
 
     def _key_of(self, instance: t.Any) -> Key:
         parts = self._fields.identifying
         return tuple([getattr(instance, field.name) for field in parts])
-
-    def _identifiers(self, keys: Iterable[Key]) -> list[t.Any]:
-        """Return the values of the identifier field for keys."""
-        is_composite = self._fields.composite is not None
-        return [key if is_composite else key[0] for key in keys]
 
 
 class RelatedInstances(t.NamedTuple):

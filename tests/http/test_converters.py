@@ -354,6 +354,45 @@ class Device(Base):
         return name.strip()
 
 
+class Letter(Base):
+    __tablename__ = "converter_letter"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    price: Mapped[Money | None] = mapped_column(
+        MoneyType, sa.ForeignKey("converter_stamp.price")
+    )
+
+
+class Stamp(Base):
+    __tablename__ = "converter_stamp"
+
+    price: Mapped[Money] = mapped_column(MoneyType, primary_key=True)
+    isSold: Mapped[bool]
+
+
+def test_a_foreign_key_may_have_a_converter():
+    converters = {MoneyType: Converter(Money.parse, Money.show)}
+    letters, stamps = [
+        SQLAlchemyService(model, converters=converters) for model in (Letter, Stamp)
+    ]
+    records = FlaskRecords()
+    records.add("stamps", stamps, readable={"isSold": True}, public=True)
+
+    with (
+        serving_models("sqlite://", {"letters": letters}, records) as client,
+        client.application.app_context(),
+    ):
+        for cents in (100, 200):
+            client.db.session.add(Stamp(price=Money(cents), isSold=cents == 100))
+
+        client.db.session.commit()
+        sold = client.post("/letters", json={"price": "1.00 EUR"})
+        other = client.post("/letters", json={"price": "2.00 EUR"})
+
+    assert (sold.status_code, sold.json["price"]) == (201, "1.00 EUR")
+    assert other.json["errors"] == {"price": "refers to a record that is not there"}
+
+
 def test_a_key_may_be_read_in_another_form_than_it_is_written(database_url):
     first, second = [str(uuid.UUID(int=number)) for number in (1, 2)]
 
