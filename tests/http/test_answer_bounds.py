@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import SQLAlchemyService
 from flask_records.query.bounds import Bounds
 from flask_records.realtime import Realtime
+
+from ..databases import serving_models
 
 BOUND = 50_000
 TOO_LARGE = f"The answer has more than {BOUND} bytes."
@@ -35,28 +35,13 @@ def app(database_url):
         room: Mapped[Room | None] = relationship(back_populates="messages")
 
     Base.registry._class_registry["Message"] = Message
-    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
+    models = {"rooms": Room, "messages": Message}
     options = {"multi": True, "whitelist": ["$populate"]}
+    services = {path: SQLAlchemyService(models[path], **options) for path in models}
+    bounds = {"answer": BOUND}
 
-    for path, model in (("rooms", Room), ("messages", Message)):
-        records.add(path, SQLAlchemyService(model, **options), public=True)
-
-    app = Flask("tests")
-    app.config["SQLALCHEMY_DATABASE_URI"] = database_url
-    app.config["RECORDS_BOUNDS"] = {"answer": BOUND}
-    db.init_app(app)
-    records.init_app(app)
-
-    with app.app_context():
-        db.drop_all()
-        db.create_all()
-
-    yield app
-
-    with app.app_context():
-        db.session.remove()
-        db.drop_all()
-        db.engine.dispose()
+    with serving_models(database_url, services, RECORDS_BOUNDS=bounds) as client:
+        yield client.application
 
 
 @pytest.fixture

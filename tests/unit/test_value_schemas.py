@@ -10,9 +10,11 @@ from decimal import Decimal
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.orm import DeclarativeBase, mapped_column
+from sqlalchemy.orm import mapped_column
 
 from flask_records import Converter, SQLAlchemyService
+
+from ..models import model_of
 
 
 class Color(enum.Enum):
@@ -21,15 +23,8 @@ class Color(enum.Enum):
 
 
 def schema_of(type_, **options):
-    class Base(DeclarativeBase):
-        pass
-
-    class Thing(Base):
-        __tablename__ = "thing"
-        id = mapped_column(sa.Integer, primary_key=True)
-        value = mapped_column(type_)
-
-    scope = SQLAlchemyService(Thing, **options).scope_for(None)
+    model = model_of(value=mapped_column(type_))
+    scope = SQLAlchemyService(model, **options).scope_for(None)
     return dict(scope["value"].conversion.schema)
 
 

@@ -1,11 +1,14 @@
-"""Failed logins are limited in the process, without Flask-Limiter."""
+"""Failed logins are limited, in the process or by Flask-Limiter."""
 
 from __future__ import annotations
 
 import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
+import redis
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 
@@ -17,6 +20,7 @@ from flask_records import (
 )
 from flask_records.authentication import limits
 from tests.authentication import ANN, CHEAP, LOGIN, make_records, SECRET, serving
+from tests.databases import redis_url
 from tests.http.authentication.authenticated import start
 from tests.models import User
 
@@ -37,6 +41,27 @@ def client(few):
         yield client
 
 
+@contextmanager
+def counting(**config):
+    """A client of an application whose attempts Flask-Limiter counts by account."""
+    limits = {"authentication.create": None, "authentication.account": "3 per hour"}
+    records = make_records(limiter=Limiter(get_remote_address), normalize=str.lower)
+    config = {"RATELIMIT_STORAGE_URI": "memory://", "RECORDS_LIMITS": limits, **config}
+
+    with serving(records, **config) as client:
+        yield client
+
+
+@pytest.fixture(params=["process", "limiter"])
+def either(request):
+    """A client of an application that counts in each way."""
+    if request.param == "process":
+        yield request.getfixturevalue("client")
+    else:
+        with counting() as client:
+            yield client
+
+
 def log_in(client, address="192.0.2.1", **login):
     return client.post(
         "/authentication",
@@ -51,13 +76,50 @@ def fail(client, times, address="192.0.2.1", **login):
 
 
 @pytest.mark.parametrize("name", [ANN["email"], "nobody"])
-def test_failed_logins_as_one_user_are_limited_whatever_the_address(client, name):
-    found = [fail(client, 1, f"192.0.2.{n}", email=name) for n in range(1, 6)]
+def test_failed_logins_as_one_user_are_limited_whatever_the_address(either, name):
+    found = [fail(either, 1, f"192.0.2.{n}", email=name) for n in range(1, 6)]
 
     assert found == [[401]] * 3 + [[429]] * 2
-    response = log_in(client, "192.0.2.9", email=f" {name.upper()} ")
+
+
+@pytest.mark.parametrize("spell", [str, str.upper, " {}".format, "{} ".format])
+@pytest.mark.parametrize("name", [ANN["email"], "nobody"])
+def test_name_counts_as_it_is_folded_whether_or_not_there_is_a_user(
+    either, name, spell
+):
+    """The answers do not tell whether there is one."""
+    found = fail(either, 3, email=name) + fail(either, 1, email=spell(name))
+
+    assert found == [401, 401, 401, 429]
+
+
+def test_refusal_says_when_to_try_again(client):
+    fail(client, 3)
+    response = log_in(client, "192.0.2.9")
+
     assert response.json["message"] == "Too many logins have failed. Try again later."
     assert 0 < int(response.headers["Retry-After"]) <= 15 * 60
+
+
+def test_keys_of_the_storage_name_nobody():
+    prefix = f"test:{uuid.uuid4().hex}"
+    config = {
+        "RATELIMIT_STORAGE_URI": redis_url(),
+        "RATELIMIT_STORAGE_OPTIONS": {"key_prefix": prefix},
+    }
+
+    with counting(**config) as client:
+        log_in(client)
+        found = fail(client, 3, email="nobody@example.com", address="192.0.2.7")
+
+    with redis.Redis.from_url(redis_url()) as connection:
+        keys = b" ".join(connection.scan_iter(f"{prefix}*"))
+
+        for key in keys.split():
+            connection.delete(key)
+
+    assert found == [401] * 3
+    assert keys and b"example" not in keys
 
 
 def test_failed_logins_of_one_address_are_limited_whoever_is_meant(client):
@@ -141,8 +203,8 @@ def test_memory_is_bounded(client, monkeypatch):
     assert len(settings.failed_logins._times) <= 5
 
 
-def test_login_in_a_view_counts_and_a_script_does_not(client):
-    app = client.application
+def test_login_in_a_view_counts_and_a_script_does_not(either):
+    app = either.application
     service = app.extensions["records"].authentication()
 
     def log_in(password):
