@@ -22,6 +22,7 @@ from flask_records import (
 from flask_records.accounts import AccountManagement
 from flask_records.accounts.mailed_tokens import mail_threads, MAX_THREADS
 from tests.authentication import ANY_LOGIN, bearer, CHEAP, SECRET
+from tests.databases import leave
 
 PASSWORD = "correct horse"
 
@@ -71,10 +72,11 @@ def make_records(store, mails, *, limiter=None, refresh=True, **users):
 
 
 @contextmanager
-def served(records, url, **settings):
+def served(records, url, base=Base, **settings):
     """An app that serves the services of an extension from an empty database."""
     app = Flask("tests")
     app.config["SQLALCHEMY_DATABASE_URI"] = url
+    app.config["SECRET_KEY"] = SECRET
     app.config["RECORDS_AUTHENTICATION"] = {
         **{"secret": SECRET, "passwords": CHEAP},
         **settings,
@@ -83,7 +85,7 @@ def served(records, url, **settings):
         **app.config["RECORDS_AUTHENTICATION"],
         "audience": "https://staff.example",
     }
-    db = SQLAlchemy(app, model_class=Base)
+    db = SQLAlchemy(app, model_class=base)
     records.init_app(app)
 
     with app.app_context():
@@ -95,9 +97,7 @@ def served(records, url, **settings):
         settle()
 
         with app.app_context():
-            db.session.remove()
-            db.drop_all()
-            db.engine.dispose()
+            leave(db)
 
 
 def email_of(name):

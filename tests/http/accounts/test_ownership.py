@@ -6,8 +6,6 @@ from threading import Thread
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from flask_records import (
@@ -20,8 +18,7 @@ from flask_records import (
     TokenMixin,
 )
 from flask_records.accounts import AccountManagement
-from tests.authentication import bearer, CHEAP, SECRET
-from tests.databases import leave
+from tests.authentication import bearer
 from tests.http.accounts.people import (
     act,
     email_of,
@@ -32,6 +29,7 @@ from tests.http.accounts.people import (
     PASSWORD,
     register,
     renew,
+    served,
     settle,
 )
 from tests.oauth_providers import (
@@ -108,25 +106,10 @@ def records(store, mails, verified):
 
 @pytest.fixture
 def site(records, provider, database_url):
-    app = Flask("tests")
-    app.config["SQLALCHEMY_DATABASE_URI"] = database_url
     oauth = {"redirect": "https://app.example", "fake": provider.settings}
-    settings = {"secret": SECRET, "passwords": CHEAP, "oauth": oauth}
-    app.config["RECORDS_AUTHENTICATION"] = settings
-    app.config["SECRET_KEY"] = SECRET
-    db = SQLAlchemy(app, model_class=Base)
-    records.init_app(app)
 
-    with app.app_context():
-        db.create_all()
-
-    try:
+    with served(records, database_url, Base, oauth=oauth) as app:
         yield Site(app)
-    finally:
-        settle()
-
-        with app.app_context():
-            leave(db)
 
 
 @pytest.fixture

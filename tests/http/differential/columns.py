@@ -10,13 +10,13 @@ from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from jsonschema import Draft202012Validator
-from sqlalchemy.orm import DeclarativeBase, mapped_column
+from sqlalchemy.orm import mapped_column
 
 from flask_records import FlaskRecords, Params, SQLAlchemyService
 
-from ...databases import served
+from ...databases import serving_models
+from ...models import model_of
 from ...zones import go_far_east
 from .column_types import TYPES
 from .kinds import Kind
@@ -125,24 +125,15 @@ def serving(url, name):
     """Serve records with a value of a type, on an empty database."""
     kind = TYPES[name]
 
-    class Base(DeclarativeBase):
-        pass
-
-    class Value(Base):
-        __tablename__ = "one_value"
-        id = mapped_column(sa.Integer, primary_key=True)
-        value = mapped_column(kind.type)
-
-    records = FlaskRecords(app_errors=True)
+    model = model_of(value=mapped_column(kind.type))
     names = ["$not", "$null", "$between"]
-    added = SQLAlchemyService(Value, multi=True, whitelist=names)
-    service = records.add("values", added, public=True)
+    service = SQLAlchemyService(model, multi=True, whitelist=names)
+    records = FlaskRecords(app_errors=True)
 
-    db = SQLAlchemy(model_class=Base)
+    with serving_models(url, {"values": service}, records) as client:
+        app, database = client.application, sa.make_url(url).get_backend_name()
 
-    with served(db, records, url) as app:
         with app.app_context():
-            sa.event.listen(db.engine, "checkout", go_far_east)
+            sa.event.listen(client.db.engine, "checkout", go_far_east)
 
-        database = sa.make_url(url).get_backend_name()
-        yield Column(name, kind, database, app, app.test_client(), service)
+        yield Column(name, kind, database, app, client, records["values"])

@@ -16,6 +16,7 @@ from flask_records import FlaskRecords
 from flask_records.explorer import Explorer
 from flask_records.explorer import page as explorer_page
 
+from ..openapi import test_served
 from .sites import app_with, ON, SERVICES, Things
 
 ADDRESS = re.compile(r'(?:href|src)="([^#"][^"]*)"')
@@ -113,12 +114,16 @@ def test_modules_import_what_is_there_without_a_circle():
     }
 
 
-def test_page_loads_from_its_own_origin_only():
-    page = app_with().test_client().get("/_records/")
+@pytest.mark.parametrize(
+    ("make_app", "path", "images"),
+    [(app_with, "/_records/", " blob:"), (test_served.app_with, "/docs", "")],
+)
+def test_page_loads_from_its_own_origin_only(make_app, path, images):
+    page = make_app().test_client().get(path)
 
     assert page.headers["Content-Security-Policy"] == (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
-        " img-src 'self' data: blob:; base-uri 'none'; form-action 'none';"
+        f" img-src 'self' data:{images}; base-uri 'none'; form-action 'none';"
         " frame-ancestors 'none'"
     )
     assert page.headers["Referrer-Policy"] == "no-referrer"
