@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from flask_records import AuthenticationService, FlaskRecords
+from flask_records import AuthenticationService, FlaskRecords, NotAuthenticated
 
 ALL = "GET,POST,PUT,PATCH,DELETE"
 
@@ -161,13 +161,7 @@ def test_token_is_asked_for_before_anything_is_looked_at(client, verb, path, bod
 
     assert response.status_code == 401
     assert response.headers["WWW-Authenticate"] == "Bearer"
-    assert response.json == {
-        "name": "NotAuthenticated",
-        "message": "Not authenticated",
-        "code": 401,
-        "className": "not-authenticated",
-        "errors": {},
-    }
+    assert response.json == NotAuthenticated("Not authenticated").to_dict()
 
 
 @pytest.mark.parametrize("name", ["find", "remove", "whisper", "_secret", "__init__"])

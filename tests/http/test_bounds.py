@@ -133,34 +133,17 @@ def test_query_string_beyond_the_bounds_is_a_400(app, query, message):
     assert (answer.status_code, answer.json["message"]) == (400, message)
 
 
-def test_as_many_terms_as_are_allowed_are_answered(everywhere, client):
+def test_as_many_terms_as_are_allowed_are_answered(db, records, messages, database_url):
     terms = [f"$or[{n}][rank]={n}" for n in range(50)]
     listed = [f"rank[$in][{n}]={n}" for n in range(900)]
     deep = "".join("[rank][$not]" if n == 0 else "[$not]" for n in range(15))
 
     texts = [f"$or[{n}][text][$search]=x{n}" for n in range(5)]
 
-    for parts in (terms, listed, texts, [f"$or[0]{deep}[$gt]=1"]):
-        assert client.get("/messages?" + "&".join(parts)).status_code == 200
-
-
-@pytest.fixture
-def app(db, records, messages):
-    with served(db, records, "sqlite://") as app:
-        yield app
-
-
-@pytest.fixture
-def everywhere(db, records, messages, database_url):
-    """An app on each database."""
     with served(db, records, database_url) as app:
-        yield app
-
-
-@pytest.fixture
-def client(request):
-    name = "everywhere" if "everywhere" in request.fixturenames else "app"
-    return request.getfixturevalue(name).test_client()
+        for parts in (terms, listed, texts, [f"$or[0]{deep}[$gt]=1"]):
+            answer = app.test_client().get("/messages?" + "&".join(parts))
+            assert answer.status_code == 200
 
 
 def test_bounds_hold_for_the_client_and_not_for_hooks_and_python(app, client, messages):

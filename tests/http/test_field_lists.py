@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, ExitStack
+
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.hybrid import hybrid_property
@@ -17,18 +19,11 @@ NEW = {"name": "Ann", "role": "user"}
 @pytest.fixture
 def site(database_url):
     """A function that serves people, and returns a client and the service."""
-    sites = []
-
-    def open(**options):
-        sites.append(people_at(database_url, **options))
-        return next(sites[0])
-
-    yield open
-
-    for each in sites:
-        next(each, None)
+    with ExitStack() as stack:
+        yield lambda **options: stack.enter_context(people_at(database_url, **options))
 
 
+@contextmanager
 def people_at(url, **options):
     class Base(DeclarativeBase):
         pass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, ExitStack
+
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
@@ -44,6 +46,7 @@ class Site:
         return self.client.open(path, method=verb, headers=headers, **body)
 
 
+@contextmanager
 def sites(url, **options):
     class Base(DeclarativeBase):
         pass
@@ -92,16 +95,8 @@ def sites(url, **options):
 @pytest.fixture
 def open_site(database_url):
     """A function that opens a site with options of its service."""
-    opened = []
-
-    def open(**options):
-        opened.append(sites(database_url, **options))
-        return next(opened[0])
-
-    yield open
-
-    for each in opened:
-        next(each, None)
+    with ExitStack() as stack:
+        yield lambda **options: stack.enter_context(sites(database_url, **options))
 
 
 def secrets_in(answer):
@@ -325,7 +320,7 @@ def test_relations_show_what_their_service_shows(open_site):
 )
 def test_rules_that_can_have_no_effect_are_refused_at_the_start(options):
     with pytest.raises(ValueError, match="has a rule for '"):
-        next(sites("sqlite://", **options))
+        sites("sqlite://", **options).__enter__()
 
 
 @pytest.mark.parametrize("option", ["visible", "writable"])
@@ -333,7 +328,7 @@ def test_query_of_a_field_that_does_not_exist_is_refused_at_the_start(option):
     with pytest.raises(
         ValueError, match=f"'secret' in '{option}' does not fit: 'ownr'"
     ):
-        next(sites("sqlite://", **{option: {"secret": {"ownr": 1}}}))
+        sites("sqlite://", **{option: {"secret": {"ownr": 1}}}).__enter__()
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,14 @@ from flask_records import (
 from ..databases import served
 from ..models import Message
 
+AROUND = [
+    *("all.before(any)", "all.before(create)"),
+    *("service.before(any)", "service.before(create)"),
+    "METHOD",
+    *("service.after(any)", "service.after(create)"),
+]
+"""The run of a call until its last hook."""
+
 
 @pytest.fixture
 def traced(records, db):
@@ -53,13 +61,7 @@ def test_order_of_a_call(app_context, traced):
     service.create({"text": "hi"})
 
     assert calls == [
-        "all.before(any)",
-        "all.before(create)",
-        "service.before(any)",
-        "service.before(create)",
-        "METHOD",
-        "service.after(any)",
-        "service.after(create)",
+        *AROUND,
         "all.after(any)",
         "all.after(create)",
         "commit",
@@ -79,13 +81,7 @@ def test_order_of_a_call_that_fails(app_context, traced):
         service.create({"text": "hi"})
 
     assert calls == [
-        "all.before(any)",
-        "all.before(create)",
-        "service.before(any)",
-        "service.before(create)",
-        "METHOD",
-        "service.after(any)",
-        "service.after(create)",
+        *AROUND,
         "rollback",
         "service.error(any)",
         "service.error(create)",

@@ -9,6 +9,7 @@ from flask.views import MethodView
 from flask_records import (
     AuthenticationService,
     FlaskRecords,
+    NotAuthenticated,
     NotFound,
     requires,
 )
@@ -17,13 +18,7 @@ from ..authentication import bearer, signed
 
 STAFF_SECRET = "t" * 32
 
-REFUSED = {
-    "name": "NotAuthenticated",
-    "message": "Not authenticated",
-    "code": 401,
-    "className": "not-authenticated",
-    "errors": {},
-}
+REFUSED = NotAuthenticated("Not authenticated").to_dict()
 
 
 class People:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 
 from flask_records import (
     AuthenticationService,
+    BadRequest,
     FlaskRecords,
     Forbidden,
     SQLAlchemyService,
@@ -43,13 +44,9 @@ from tests.http.accounts.people import (
 
 NEW = "another horse"
 
-INVALID = {
-    "name": "BadRequest",
-    "message": "The token is not valid. Ask for a new one.",
-    "code": 400,
-    "className": "bad-request",
-    "errors": {"$className": "invalidToken"},
-}
+INVALID = BadRequest(
+    "The token is not valid. Ask for a new one.", errors={"$className": "invalidToken"}
+).to_dict()
 
 
 def verify_token(client, mails):

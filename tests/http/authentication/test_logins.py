@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import hash_password, SQLAlchemyService
+from flask_records import BadRequest, hash_password, SQLAlchemyService
 from tests.authentication import ANN, bearer, log_in, LOGIN, make_records, serving
 from tests.http.authentication.authenticated import INVALID, NOT_ALLOWED, refused, USER
 from tests.models import User
@@ -96,13 +96,10 @@ def test_email_and_password_are_text(client, name, value):
     response = client.post("/authentication", json={**LOGIN, name: value})
 
     assert response.status_code == 400
-    assert response.json == {
-        "name": "BadRequest",
-        "message": f"'{name}' is not text.",
-        "code": 400,
-        "className": "bad-request",
-        "errors": {name: "is not text"},
-    }
+    assert (
+        response.json
+        == BadRequest(f"'{name}' is not text.", errors={name: "is not text"}).to_dict()
+    )
 
 
 @pytest.mark.parametrize("name", ["email[$ne]", "password[$gt]", "email[]"])

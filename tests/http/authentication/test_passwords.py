@@ -6,7 +6,13 @@ import pytest
 from flask import Flask
 from werkzeug.security import generate_password_hash
 
-from flask_records import AuthenticationService, FlaskRecords, hash_password
+from flask_records import (
+    AuthenticationService,
+    BadRequest,
+    FlaskRecords,
+    hash_password,
+    NotAuthenticated,
+)
 from tests.authentication import ANY_LOGIN
 from tests.unit.test_passwords import ARGON2, CHEAP, HASHES, MALFORMED, PASSWORD
 
@@ -91,13 +97,13 @@ def test_password_that_is_too_long_is_told_over_http(client, call):
     response = call(client, "x" * 1025)
 
     assert response.status_code == 400
-    assert response.json == {
-        "name": "BadRequest",
-        "message": "'password' has 1024 characters at most.",
-        "code": 400,
-        "className": "bad-request",
-        "errors": {"password": "is too long"},
-    }
+    assert (
+        response.json
+        == BadRequest(
+            "'password' has 1024 characters at most.",
+            errors={"password": "is too long"},
+        ).to_dict()
+    )
 
 
 @pytest.mark.parametrize("email", ["ann@a.test", "nobody@a.test"])
@@ -108,13 +114,7 @@ def test_failed_login_looks_the_same_whatever_there_is(client, users, hash, emai
     response = log_in(client, "wrong", email)
 
     assert response.status_code == 401
-    assert response.json == {
-        "name": "NotAuthenticated",
-        "message": "Invalid login",
-        "code": 401,
-        "className": "not-authenticated",
-        "errors": {},
-    }
+    assert response.json == NotAuthenticated("Invalid login").to_dict()
 
 
 @pytest.mark.parametrize("name", HASHES)

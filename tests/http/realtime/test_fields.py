@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager, ExitStack
 
 import pytest
 
@@ -22,8 +23,8 @@ def own(user):
 @pytest.fixture
 def open_site(tmp_path):
     """A function that opens a site with notes whose fields are visible by rules."""
-    opened = []
 
+    @contextmanager
     def sites(options, **rest):
         records = make_live_records()
         service = SQLAlchemyService(Message, multi=True, events=["typing"], **rest)
@@ -35,14 +36,10 @@ def open_site(tmp_path):
             with site.app.app_context():
                 yield site
 
-    def open(readable=None, **rest):
-        opened.append(sites({"readable": readable}, **rest))
-        return next(opened[0])
-
-    yield open
-
-    for each in opened:
-        next(each, None)
+    with ExitStack() as stack:
+        yield lambda readable=None, **rest: stack.enter_context(
+            sites({"readable": readable}, **rest)
+        )
 
 
 def ranks(client, number=1):

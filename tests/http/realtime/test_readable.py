@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, ExitStack
+
 import pytest
 
 from flask_records import (
@@ -37,6 +39,7 @@ def site(open_site, request):
     return open_site(request.param)
 
 
+@contextmanager
 def sites(readable, tmp_path, **options):
     with in_memory(make_live_records(readable=readable, **options), tmp_path) as site:
         site.register(BOB)
@@ -48,14 +51,10 @@ def sites(readable, tmp_path, **options):
 @pytest.fixture
 def open_site(tmp_path):
     """A function that opens a site where messages are readable by a rule."""
-    opened = []
-
-    def open(readable, **options):
-        opened.append(sites(readable, tmp_path, **options))
-        return next(opened[0])
-
-    yield open
-    next(opened[0], None)
+    with ExitStack() as stack:
+        yield lambda readable, **options: stack.enter_context(
+            sites(readable, tmp_path, **options)
+        )
 
 
 def ids(events):

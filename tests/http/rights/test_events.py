@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 
 from flask_records import Change, FromUser, SQLAlchemyService
@@ -16,7 +18,7 @@ OWN = {"user_id": FromUser("id")}
 @pytest.fixture
 def open_site(tmp_path):
     """A function that opens a site where Ann and Bob have connections, and a note."""
-    sites = []
+    stack = ExitStack()
 
     def open(hook=None, **rules):
         records = make_live_records()
@@ -25,9 +27,7 @@ def open_site(tmp_path):
         if hook is not None:
             notes.before("remove")(hook)
 
-        site = in_memory(records, tmp_path)
-        sites.append(site)
-        site = site.__enter__()
+        site = stack.enter_context(in_memory(records, tmp_path))
         site.register(BOB)
         ann, bob = site.connect(realtime.ANN), site.connect(BOB)
 
@@ -37,10 +37,8 @@ def open_site(tmp_path):
         ann.events(), bob.events()
         return ann, bob
 
-    yield open
-
-    for site in sites:
-        site.__exit__(None, None, None)
+    with stack:
+        yield open
 
 
 @pytest.mark.parametrize("method", ["patch", "update"])
