@@ -378,9 +378,13 @@ class Writing:
         errors = translated(self.scope) if bodies is None else self._translated(bodies)
 
         with errors:
-            # A rule may have used the session, or a default another database.
-            if self._engine is not None and self._joined.is_free(self._engine):
-                connection = self._joined.begin_alone(self._engine)
+            joined, engine, own = self._joined, self._engine, self._joined.own
+            # A default may have written to another database.
+            is_free = own is None or own.engine is engine
+
+            # A rule may have begun to read in the session.
+            if engine is not None and is_free and joined.in_use is None:
+                connection = joined.begin_alone(engine)
             else:
                 self.session.flush()
                 connection = self.connection

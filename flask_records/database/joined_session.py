@@ -90,6 +90,7 @@ class JoinedSession:
         self.own: sa.Connection | None = None
         """The connection of the call, as long as nobody has used the session."""
         self._given: sa.Connection | None = None
+        self._is_offered = False
         self._scope: Hashable = None
         self._sample: orm.Session | None = None
         self._binds: dict[t.Any, sa.Engine | sa.Connection] = {}
@@ -153,11 +154,6 @@ class JoinedSession:
 
         return session is self._session
 
-    def is_free(self, engine: sa.Engine) -> bool:
-        """Return ``True`` if a write of an engine still needs no session."""
-        own = self.own
-        return self.in_use is None and (own is None or own.engine is engine)
-
     @property
     def is_used(self) -> bool:
         """``True`` if there is something to commit, to roll back or to miss."""
@@ -216,6 +212,8 @@ class JoinedSession:
         # Without a transaction, these would do nothing, and say nothing.
         for name in ENDS:
             setattr(self.session, name, partial(self._end, name))
+
+        self._is_offered = True
 
     def _end(self, name: str, *args: t.Any, **options: t.Any) -> t.Any:
         session = self.session
@@ -406,7 +404,7 @@ class JoinedSession:
         begun, or written, since.
         """
         # A hook may have begun to follow its commits.
-        if self.own is not None and listens(self.sample.dispatch, COMMIT_EVENTS):
+        if self._is_offered and listens(self.sample.dispatch, COMMIT_EVENTS):
             self.give_connection(self.session)
 
         session = self.in_use
