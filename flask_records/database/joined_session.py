@@ -190,7 +190,7 @@ class JoinedSession:
         self._check_written()
 
         if self.own is None:
-            Transaction.protect(self._source)
+            is_part = Transaction.protect(self._source)
             self._sample = self.sample
 
             if self._session is None:
@@ -202,7 +202,7 @@ class JoinedSession:
             self.own = connect_to_write(engine)
 
             # The code around this call may use the session next.
-            if not Transaction.current().is_outermost:
+            if is_part:
                 self.offer()
 
         return self.own

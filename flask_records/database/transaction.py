@@ -163,12 +163,15 @@ class Transaction:
         return self._sessions.values()
 
     @classmethod
-    def protect(cls, key: Hashable) -> None:
+    def protect(cls, key: Hashable) -> bool:
         """Let later writes of a session be rolled back alone, with the innermost part.
+        Return ``False`` if there are no parts.
 
         :param key: The key of the session.
         """
-        cls.current()._protect(key)
+        transaction = cls.current()
+        transaction._protect(key)
+        return not transaction.is_outermost
 
     def _protect(self, key: Hashable) -> None:
         session = self._sessions[key]
