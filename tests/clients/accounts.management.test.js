@@ -32,6 +32,7 @@ for (const [name, newClient] of Object.entries({ restClient, socketClient })) {
     })
 
     test('a new user confirms the address', async () => {
+      await tokenOf('verify', email)
       await management.resendVerifySignup({ email })
 
       await management.verifySignupLong(await tokenOf('verify', email, 2))
