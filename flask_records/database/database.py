@@ -14,13 +14,7 @@ from ..query.plans import Plan
 from .connections import listens, without_transaction
 from .database_errors import READ_ONLY, translated
 from .driver_cursor import connect, executed, rows_of, run, statement_of
-from .joined_session import (
-    COMMIT_EVENTS,
-    follow_sessions,
-    has_usual_binds,
-    join,
-    LIBRARIES,
-)
+from .joined_session import COMMIT_EVENTS, follow_sessions, has_usual_binds, join
 
 if t.TYPE_CHECKING:
     from collections.abc import (
@@ -39,9 +33,10 @@ if t.TYPE_CHECKING:
 
     Mapper: t.TypeAlias = orm.Mapper[t.Any]
 
-STATEMENT_EVENTS: t.Final = (*("do_orm_execute", "after_begin"),)
+STATEMENT_EVENTS: t.Final = ("do_orm_execute", "after_begin")
 """The events of a session by which an application adds conditions to its statements,
-or prepares its transactions, for example for a tenant.
+or prepares its transactions, for example for a tenant, besides
+``after_transaction_create``, to which the package listens, too.
 """
 
 SHARDED: t.Final = """\
@@ -187,7 +182,6 @@ class Database:
         if (
             session.in_transaction()
             or listens(session.dispatch, STATEMENT_EVENTS)
-            # We listen, too.
             or len(session.dispatch.after_transaction_create) > 1
             # From SQLAlchemy 2.1 on, a session may have options, such as a schema.
             or getattr(session, "execution_options", None)
@@ -454,7 +448,7 @@ def _on_primary(session: t.Any) -> Iterator[None]:
         written = {} if mapper is None else _bind_to_write(sa.inspect(mapper))
         return find_bind(**others | written)
 
-    if find_bind.__module__ in LIBRARIES:
+    if has_usual_binds(session):
         yield
         return
 

@@ -403,8 +403,10 @@ class JoinedSession:
         """Return the session if it has something to end with the transaction: it has
         begun, or written, since.
         """
+        is_unused = self._is_offered and self.own is not None
+
         # A hook may have begun to follow its commits.
-        if self._is_offered and listens(self.sample.dispatch, COMMIT_EVENTS):
+        if is_unused and listens(self.sample.dispatch, COMMIT_EVENTS):
             self.give_connection(self.session)
 
         session = self.in_use
