@@ -153,7 +153,7 @@ class Trial:
     def _may_return(self, form: t.Any) -> bool:
         """Return ``True`` if a form comes back, or is not taken at all."""
         with suppress(Exception):
-            return is_same(self._form_of(self._read(form)), form)
+            return _is_equal(self._form_of(self._read(form)), form)
 
         return is_plain(form)
 
@@ -206,7 +206,7 @@ class Trial:
             return None
 
         with suppress(Exception):
-            if is_same(self._form_of(self._read(form)), form):
+            if _is_equal(self._form_of(self._read(form)), form):
                 return form, value
 
             self._gives_others = True
@@ -282,7 +282,7 @@ def class_of(value: t.Any) -> type[t.Any]:
     return next(each for each in type(value).__mro__ if each in PLAIN)
 
 
-def is_same(value: t.Any, other: t.Any) -> bool:
+def _is_equal(value: t.Any, other: t.Any) -> bool:
     """Return ``True`` for values that are equal, but for zones and for case."""
     if isinstance(value, dt.datetime) and isinstance(other, dt.datetime):
         return as_naive_moment(value) == as_naive_moment(other)
