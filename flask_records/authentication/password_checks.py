@@ -34,12 +34,11 @@ AuthenticationService(custom_hashing=True):
 """
 
 
-NO_TOKENS: t.Final = """\
-The service '{path}' needs tokens, and has none. {problem} Or name the \
-strategies that the service accepts: records.add("{path}", ..., strategies=[...]).\
+NO_USERS: t.Final = """\
+The service '{path}' needs tokens, and there is no service '{users}' with the users. \
+Add it, or name the strategies that the service accepts: \
+records.add("{path}", ..., strategies=[...]).\
 """
-
-NO_USERS: t.Final = "There is no service '{path}' with the users."
 
 UNRULED: t.Final = """\
 Any login may {methods} all users of '{path}'. Give it rules, or True in their place:
@@ -88,22 +87,19 @@ def check_users(records: AuthenticationRecords, apps: Collection[Flask]) -> None
             settings = authentication.settings_of(app)
             used = [authentication.strategies.get(name) for name in settings.strategies]
             _check_users(records, authentication, settings, used)
-            _check_tokens(records, authentication, settings.tokens.problem)
+
+        if not authentication.lookup.is_there:
+            _check_strategies(records, authentication)
 
 
-def _check_tokens(
-    records: AuthenticationRecords,
-    authentication: AuthenticationService,
-    problem: str,
+def _check_strategies(
+    records: AuthenticationRecords, authentication: AuthenticationService
 ) -> None:
-    """Check that there can be tokens, if a service needs one.
+    """Refuse services that need tokens, which are for users.
 
-    :raises RuntimeError: There is no key or no user for them.
+    :raises RuntimeError: There is one.
     """
-    if not authentication.lookup.is_there:
-        problem = NO_USERS.format(path=authentication.users_path)
-
-    for path, access in records.accesses.items() if problem else ():
+    for path, access in records.accesses.items():
         service = records.services[path]
         is_asked = access.find_service() is authentication
         is_closed = not service.public.issuperset(service.methods)
@@ -115,7 +111,8 @@ def _check_tokens(
         strategies = [authentication.strategies.get(name) for name in access.strategies]
 
         if JWT in strategies or service.capabilities.is_personal:
-            raise RuntimeError(NO_TOKENS.format(path=path, problem=problem))
+            users = authentication.users_path
+            raise RuntimeError(NO_USERS.format(path=path, users=users))
 
 
 def _check_users(

@@ -170,13 +170,6 @@ class AuthenticationService(Capabilities):
         )
         beginning = f"{self._setting}['strategies'] names"
         self.check_strategies(settings.strategies, beginning)
-        used = [self.strategies[name] for name in settings.strategies]
-        # A strategy that finds a login in each request issues no tokens.
-        has_tokens = any(each is JWT or not each.parse for each in used)
-
-        if settings.tokens.problem and (has_tokens or settings.oauth.providers):
-            raise RuntimeError(settings.tokens.problem)
-
         app.extensions.setdefault(EXTENSION, {})[self] = settings
 
         if settings.oauth.providers:
@@ -277,8 +270,10 @@ class AuthenticationService(Capabilities):
         result = self.authenticate(data, params, allowed)
         is_known = ACCESS_TOKEN in result
 
+        has_users = self.lookup.is_there
+
         # A token would be for all that the user may do.
-        if "scopes" in result["authentication"] or not (is_known or self.has_tokens):
+        if "scopes" in result["authentication"] or not (is_known or has_users):
             raise _invalid("strategy issues no tokens")
 
         if is_known:
@@ -399,19 +394,14 @@ class AuthenticationService(Capabilities):
 
         return None
 
-    @property
-    def has_tokens(self) -> bool:
-        """``True`` if there are users, and a key to sign tokens for them."""
-        return self.lookup.is_there and bool(self.settings.tokens.verifying_keys)
-
     def has_signed(self, token: str) -> bool:
         """Return ``True`` for a token of this service, which may have expired."""
         try:
             self.settings.tokens.verify_token(token)
         except NotAuthenticated as error:
-            return self.has_tokens and error.message in REASONS
+            return self.lookup.is_there and error.message in REASONS
 
-        return self.has_tokens
+        return self.lookup.is_there
 
     def announce(self, method: str, context: HookContext) -> None:
         """Send ``login`` or ``logout`` after the commit, with the result of the call

@@ -184,12 +184,7 @@ def _tokens(app: Flask, name: str, options: Record) -> Tokens:
             tokens, signing_key=key, verifying_keys=keys, algorithm=algorithm
         )
 
-    try:
-        secrets = _secrets(app, name, options)
-    except RuntimeError as error:
-        # Strategies of the application may need no tokens.
-        return replace(tokens, problem=str(error))
-
+    secrets = _secrets(app, name, options)
     return replace(tokens, signing_key=secrets[0], verifying_keys=tuple(secrets))
 
 

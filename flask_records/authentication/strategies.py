@@ -83,7 +83,7 @@ def authenticate_token(
 
     payload = service.settings.tokens.verify_token(token)
 
-    if not service.has_tokens:
+    if not service.lookup.is_there:
         raise NotAuthenticated("There are no users with tokens.")
 
     return {

@@ -23,6 +23,7 @@ from ...authentication import (
     Echo,
     LOGIN,
     make_records,
+    SECRET,
     serving,
     signed,
 )
@@ -149,19 +150,19 @@ def test_functions_of_a_strategy_may_be_async():
     assert client.get("/own").status_code == 401
 
 
-def make_host(users, secret, **options):
-    """A host whose users are no model, and whose services have no key for tokens."""
+def make_host(users, **options):
+    """A host whose users are no model."""
     app, records = Flask("host"), FlaskRecords()
-    app.config["RECORDS_AUTHENTICATION"] = {"strategies": ["host"], "secret": secret}
+    app.config["RECORDS_AUTHENTICATION"] = {"strategies": ["host"], "secret": SECRET}
     authentication = AuthenticationService(strategies={"host": host_strategy(users)})
     records.add("authentication", authentication, strategies=["host"])
     records.add("echo", Echo(), **options)
     return app, records
 
 
-def test_host_has_users_and_no_secret_of_its_own():
+def test_host_has_users_of_its_own():
     user = {"id": 7, "role": "editor"}
-    app, records = make_host({"h": user}, "short", strategies=["host"])
+    app, records = make_host({"h": user}, strategies=["host"])
     records.init_app(app)
     app.add_url_rule("/page", view_func=requires("host")(lambda: "A page"))
     realtime = Realtime(records)
@@ -178,20 +179,16 @@ def test_host_has_users_and_no_secret_of_its_own():
     assert socket.call("find", "echo")["user"] == user
 
 
-@pytest.mark.parametrize("secret", ["short", "s" * 32])
-def test_service_that_accepts_tokens_which_nobody_has_does_not_start(secret):
-    app, records = make_host({}, secret)
+def test_service_that_accepts_tokens_which_nobody_has_does_not_start():
+    app, records = make_host({})
 
     with pytest.raises(RuntimeError, match="'echo' needs tokens"):
         records.init_app(app)
 
 
-def test_strategy_for_logins_alone_needs_a_secret():
-    app, records = Flask("host"), FlaskRecords()
-    app.config["RECORDS_AUTHENTICATION"] = {"strategies": ["pin"], "secret": "short"}
-    pin = Strategy(lambda service, data, params: {"user": None})
-    service = AuthenticationService(strategies={"pin": pin})
-    records.add("authentication", service)
+def test_host_needs_a_secret_of_32_bytes():
+    app, records = make_host({}, strategies=["host"])
+    app.config["RECORDS_AUTHENTICATION"]["secret"] = "short"
 
     with pytest.raises(RuntimeError, match="shorter than 32 bytes"):
         records.init_app(app)
