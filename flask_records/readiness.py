@@ -4,65 +4,28 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable, Hashable, Mapping
-from concurrent import futures
 
 from flask import current_app
 
 from .authentication.records import current_records
 from .http.error_handler import line_of
 
-if t.TYPE_CHECKING:
-    from flask import Flask
-
-TIMEOUT: t.Final = 0.1
-"""The seconds in which all parts have to answer."""
-
-EXTENSION: t.Final = "records_readiness"
-"""The key of ``app.extensions`` that holds the probe of an application."""
-
 
 def ready() -> tuple[dict[str, str], int]:
-    """Answer 200 if all databases and the message queue answer within 100 ms, or else
-    503 with the parts that do not. A view for load balancers:
+    """Answer 200 if all databases and the message queue answer, or else 503 with the
+    parts that do not. A view for load balancers, whose time limit is the limit:
 
     .. code-block:: python
 
         app.add_url_rule("/ready", view_func=ready)
     """
-    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
-    probe = app.extensions.setdefault(EXTENSION, Probe(app))
-    parts = probe.ask()
-    return parts, 503 if parts else 200
+    errors = failures()
 
+    for part, error in errors.items():
+        reason = line_of(error.__cause__ or error)
+        current_app.logger.warning("%s is not available%s", part, reason)
 
-class Probe:
-    """Asks the parts of an application in a thread, one after the other."""
-
-    def __init__(self, app: Flask) -> None:
-        self._app = app
-        self._pool = futures.ThreadPoolExecutor(1, "records-ready")
-        self._answer: futures.Future[dict[str, str]] | None = None
-
-    def ask(self) -> dict[str, str]:
-        """Return the parts that are not available, with the reason in words."""
-        # A part that does not answer must not be asked again meanwhile.
-        if self._answer is None or self._answer.done():
-            self._answer = self._pool.submit(self._run)
-
-        try:
-            return self._answer.result(TIMEOUT)
-        except TimeoutError:
-            return {"status": "late"}
-
-    def _run(self) -> dict[str, str]:
-        with self._app.app_context():
-            errors = failures()
-
-            for part, error in errors.items():
-                reason = line_of(error.__cause__ or error)
-                self._app.logger.warning("%s is not available%s", part, reason)
-
-        return dict.fromkeys(errors, "not available")
+    return dict.fromkeys(errors, "not available"), 503 if errors else 200
 
 
 def failures() -> dict[str, Exception]:

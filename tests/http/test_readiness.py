@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 
 from flask_records import FlaskRecords, ready, SQLAlchemyService
-from flask_records import readiness as module
 from flask_records.realtime import Realtime
 
 from ..models import Base, Message
@@ -45,25 +41,6 @@ def test_parts_that_are_away_are_named(tmp_path, caplog):
     away = {"database": "not available", "messageQueue": "not available"}
     assert (answer.status_code, answer.json) == (503, away)
     assert "database is not available (OperationalError:" in caplog.text
-
-
-def test_part_that_does_not_answer_is_asked_once_and_for_100_ms(monkeypatch):
-    asked, may_go_on = [], threading.Event()
-
-    def ask():
-        asked.append(1)
-        may_go_on.wait(30)
-
-    monkeypatch.setitem(module.PARTS, "database", ask)
-    client = make().test_client()
-    start = time.monotonic()
-    answers = [client.get("/ready") for _ in range(3)]
-    seconds = time.monotonic() - start
-    may_go_on.set()
-
-    assert [answer.status_code for answer in answers] == [503] * 3
-    assert answers[0].json == {"status": "late"}
-    assert (asked, seconds < 3) == ([1], True)
 
 
 def check(app):
