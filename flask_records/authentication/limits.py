@@ -9,7 +9,6 @@ import typing as t
 from collections import defaultdict, deque
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from threading import Lock
 
 from flask import current_app, has_request_context, request
@@ -48,24 +47,8 @@ COUNTED_APART: t.Final = (
 MAX_KEYS: t.Final = 10_000
 """The number of names and addresses whose failed logins are remembered."""
 
-KEYS: t.Final = {"limit", "by"}
-"""The keys of a limit that counts by user."""
-
 EXTENSION: t.Final = "records_limits"
 """The key of ``app.extensions`` with the limits, by the name of the call."""
-
-
-class Limit(t.NamedTuple):
-    """The limit of a call."""
-
-    items: tuple[RateLimitItem, ...] = ()
-    """The rates, each of which has to be kept."""
-
-    by_user: bool = False
-    """``True`` to count callers with a login by their user."""
-
-
-NO_LIMIT: t.Final = Limit()
 
 
 @dataclass(frozen=True)
@@ -157,6 +140,8 @@ class Limits:
 
         :raises RuntimeError: A limit is not valid.
         """
+        from limits import parse_many
+
         views = ("oauth.start", "oauth.callback")
         limits: dict[str, t.Any] = dict.fromkeys(views, "30 per minute")
 
@@ -178,7 +163,7 @@ class Limits:
         custom = app.config.get(SETTING) or None
         limits.update(read_settings(SETTING, custom, checks, example=example))
         app.extensions[EXTENSION] = {
-            name: _parsed(value) for name, value in limits.items() if value
+            name: parse_many(value) for name, value in limits.items() if value
         }
 
         if self._limiter not in app.extensions.get("limiter", ()):
@@ -199,16 +184,14 @@ class Limits:
         path, method = context.path, context.method
 
         if method != "create" or path not in current_records.authentications:
-            by_user = _limit_of(path, method).by_user
-            client = partial(_caller_of, context) if by_user else client_address
-            self.count(path, method, client)
+            self.count(path, method, client_address)
 
     def count(self, path: str, method: str, client: Callable[[], str]) -> None:
         """Count a request of a client to a service or a view.
 
         :raises TooManyRequests: There were too many.
         """
-        limits = _limit_of(path, method).items
+        limits = current_app.extensions[EXTENSION].get(f"{path}.{method}")
 
         if not limits or not self._limiter.enabled or not has_request_context():
             return
@@ -301,52 +284,19 @@ def _bound_storage(app: Flask) -> None:
         app.config["RATELIMIT_STORAGE_OPTIONS"] = {**STORAGE_OPTIONS, **custom}
 
 
-def _limit_of(path: str, method: str) -> Limit:
-    """Return the limit of a call in the current application."""
-    limits: Mapping[str, Limit] = current_app.extensions.get(EXTENSION, {})
-    return limits.get(f"{path}.{method}", NO_LIMIT)
-
-
-def _caller_of(context: HookContext) -> str:
-    """Return the user of a call, or the address of a client without a valid login."""
-    try:
-        current_records.accesses[context.path](context)
-    except RecordsError:
-        # The call is refused for that once it is counted.
-        return client_address()
-
-    params = context.params
-
-    if params.user_id is None:
-        return client_address()
-
-    return digest_of(f"user {params.authenticator.users_path} {params.user_id}")
-
-
 def _counts_in_memory(limiter: Limiter) -> bool:
     from limits.storage import MemoryStorage
 
     return isinstance(limiter.storage, MemoryStorage)
 
 
-def _parsed(value: t.Any) -> Limit:
+def _is_limit(value: t.Any) -> bool:
     from limits import parse_many
 
-    by_user = isinstance(value, dict)
-    return Limit(tuple(parse_many(value["limit"] if by_user else value)), by_user)
-
-
-def _is_limit(value: t.Any) -> bool:
-    if isinstance(value, dict) and (set(value) != KEYS or value["by"] != "user"):
-        return False
-
     try:
-        return not value or bool(_parsed(value))
+        return not value or bool(parse_many(value))
     except (ValueError, TypeError, AttributeError):
         return False
 
 
-LIMIT: t.Final = Check(
-    _is_limit,
-    "like '10 per minute', or {'limit': '10 per minute', 'by': 'user'}, or None",
-)
+LIMIT: t.Final = Check(_is_limit, "like '10 per minute', or None")
