@@ -98,9 +98,11 @@ class Bodies:
         constructor = Constructor(fields)
 
         if constructor.is_own or fields.mapper.dispatch.before_insert:
-            self._required = constructor.required
+            required = constructor.required
         else:
-            self._required = [name for name, each in writable if each.is_required]
+            required = [name for name, each in writable if each.is_required]
+
+        self._required = dict.fromkeys(required, REQUIRED)
 
     def created(self, call: ResolvedCall, data: t.Any) -> list[Record]:
         """Return the values of new records.
@@ -118,9 +120,9 @@ class Bodies:
             values, found, _ = self._read(call, "create", body, refused)
             records.append(values)
 
-            for name in self._required:
-                if name not in body:
-                    found[name] = REQUIRED
+            if not body.keys() >= self._required.keys():
+                missing = self._required.items()
+                found |= {name: each for name, each in missing if name not in body}
 
             if found:
                 place = f"{index}." if is_list else ""
@@ -178,17 +180,18 @@ class Bodies:
         for name, value in body.items():
             check = self._type_checks.get(name)
 
-            is_relation = name in self._relations
             # Hooks turn a file into a value, and a converter can read it once only.
-            is_file = type(value) is FileStorage and not is_relation
-
-            if check is None or name in ignored or is_file:
+            if (
+                check is None
+                or name in ignored
+                or (type(value) is FileStorage and name not in self._relations)
+            ):
                 continue
 
             try:
                 check(value)
             except ValueError as error:
-                if is_relation or name in scope.writable:
+                if name in self._relations or name in scope.writable:
                     problems[name] = Problem.of(error)
                 elif name in scope.names:
                     problems[name] = READ_ONLY

@@ -105,7 +105,7 @@ class FastPath:
         self._table = t.cast("sa.Table", self._mapper.local_table)
         self._cache = PlanCache()
         columns = self._columns.items()
-        self._column_keys = {name: str(column.key) for name, column in columns}
+        self._renamed = {n: str(c.key) for n, c in columns if n != c.key}
         counted: t.Any = getattr(self._table, "autoincrement_column", None)
         is_only = [*map(id, self._mapper.primary_key)] == [id(counted)]
         self._counted = str(counted.key) if is_only else None
@@ -138,8 +138,11 @@ class FastPath:
 
     def create(self, write: Write) -> list[Record]:
         """Return new records, in the order of their bodies."""
-        keys, selected = self._column_keys, write.call.query.selected
-        inserted = [{keys[name]: body[name] for name in body} for body in write.bodies]
+        keys, selected = self._renamed, write.call.query.selected
+        inserted = [body.copy() for body in write.bodies]
+
+        if not keys.keys().isdisjoint(inserted[0]):
+            inserted = [{keys.get(n, n): body[n] for n in body} for body in inserted]
 
         # Defaults may use the session, which then writes.
         for key, default in self._defaults.items():
@@ -287,12 +290,13 @@ class FastPath:
         """Return ``True`` if nobody listens to the session or the model, and the
         session has no instances.
         """
-        session, model = write.writing.sample, t.cast("t.Any", self._mapper)
+        session: t.Any = write.writing.sample
+        mapper: t.Any = self._mapper
         has_instances = session.identity_map or session.new
         return not (
             (write.method != "create" and has_instances)
             or listens(session.dispatch, SESSION_EVENTS)
-            or listens(model.dispatch, MAPPER_EVENTS[write.method])
+            or listens(mapper.dispatch, MAPPER_EVENTS[write.method])
         )
 
     def _is_enough_for_call(self, write: Write) -> bool:

@@ -213,7 +213,8 @@ class ServedModel:
     ) -> ResolvedCall:
         scope, state = self.scope_of(params, model), params._state
         is_client = params.provider is not None
-        query, shown = scope.everything, t.cast("dict[str, ResolvedQuery]", {})
+        query = scope.everything
+        shown: dict[str, ResolvedQuery] = {}
         rule_fields: Sequence[Field] = ()
         links: Sequence[Link] = ()
 

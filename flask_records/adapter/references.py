@@ -52,7 +52,7 @@ def references_of(mapper: orm.Mapper[t.Any]) -> Sequence[Reference]:
     ]
 
 
-def unseen_references(write: Write) -> list[set[str]]:
+def unseen_references(write: Write) -> list[frozenset[str]]:
     """Return the names of the fields in each body of a client that refer to a record
     which the caller can't find, there or not. The database looks after keys of
     services without rules.
@@ -62,7 +62,7 @@ def unseen_references(write: Write) -> list[set[str]]:
     """
     call, bodies = write.call, write.bodies
     state, served = call.params._state, call.model.served
-    unseen = [set[str]() for _ in bodies]
+    unseen = [frozenset[str]()] * len(bodies)
 
     if call.params.provider is None or state.service is None:
         return unseen
@@ -80,9 +80,9 @@ def unseen_references(write: Write) -> list[set[str]]:
         values = {key for each in keys for key in each if None not in key}
         missing = values - _found(call, service, reference[1], values)
 
-        for body, own, unseen_names in zip(bodies, keys, unseen, strict=True):
+        for index, own in enumerate(keys):
             if not missing.isdisjoint(own):
-                unseen_names |= sent & body.keys()
+                unseen[index] |= sent & bodies[index].keys()
 
     return unseen
 

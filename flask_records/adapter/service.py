@@ -516,7 +516,7 @@ class SQLAlchemyService(Capabilities):
         [unseen] = unseen_references(write)
 
         # A front end may send back what the record has, if it sees that.
-        kept = unseen & call.scope.plain if id is not None else set()
+        kept = unseen & call.scope.plain if id is not None else frozenset()
         errors = errors | dict.fromkeys(unseen - kept, NO_RECORD)
         compared = unwritten | {name: values[name] for name in kept}
 

@@ -8,12 +8,12 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
-from flask import current_app, has_app_context
 from sqlalchemy import orm
 
 from ..database.commit_followers import follow_commit
 from ..database.database import is_written_by_service
 from ..service.context import HookContext, Params
+from ..settings import current_extensions
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -80,7 +80,7 @@ class SessionEvents:
         """Return the services over the model of an instance that have events, in an
         application that has these services.
         """
-        records = current_app.extensions.get("records") if has_app_context() else None
+        records = current_extensions().get("records")
 
         if records is None or records.services is not self._services:
             return []

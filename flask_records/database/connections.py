@@ -141,7 +141,7 @@ def begin_writing(connection: sa.Connection) -> None:
     :raises sqlalchemy.exc.DBAPIError: Other connections write for too long.
     """
     is_sqlite = connection.dialect.name == "sqlite"
-    transaction = t.cast("t.Any", connection.get_transaction())
+    transaction: t.Any = connection.get_transaction()
 
     if connection.dialect.name == "postgresql" or transaction in _begun:
         return
@@ -188,7 +188,8 @@ def check_transaction(connection: sa.Connection) -> None:
 
 def _take_lock(connection: sa.Connection) -> None:
     """Begin SQLite's transaction with its write lock."""
-    base = t.cast("t.Any", connection.dialect.dbapi).Error
+    driver: t.Any = connection.dialect.dbapi
+    base = driver.Error
 
     # SQLAlchemy would take four times as long.
     try:

@@ -8,9 +8,10 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
-from flask import current_app, has_app_context
+from flask import current_app
 from sqlalchemy import orm
 
+from ..settings import current_extensions
 from .commit_followers import follow_commit, follow_parent, open_transactions
 from .connections import (
     begin_writing,
@@ -137,15 +138,19 @@ class JoinedSession:
 
         :param bind: The arguments by which the session finds it.
         """
-        sample, key = self.sample, bind["clause"]
+        mapper = bind["mapper"]
 
-        if not has_usual_binds(sample):
-            return sample.get_bind(**bind)
+        if mapper in self._binds:
+            return self._binds[mapper]
 
-        if key not in self._binds:
-            self._binds[key] = sample.get_bind(**bind)
+        sample = self.sample
+        found = sample.get_bind(**bind)
 
-        return self._binds[key]
+        # A session that routes statements may have another one for each.
+        if has_usual_binds(sample):
+            self._binds[mapper] = found
+
+        return found
 
     def is_of(self, session: orm.Session) -> bool:
         """Return ``True`` if a session is this one."""
@@ -165,10 +170,12 @@ class JoinedSession:
         session = self._session
 
         if session is None:
-            if not self._source.registry.has():
+            registry = self._source.registry
+
+            if not registry.has():
                 return None
 
-            session = self._source()
+            session = registry()
 
         return session if session.in_transaction() else None
 
@@ -530,7 +537,8 @@ def session_of_app() -> orm.Session:
 
     :raises RuntimeError: The application has neither.
     """
-    extension = current_app.extensions.get("sqlalchemy")
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
+    extension = app.extensions.get("sqlalchemy")
 
     if extension is None:
         raise RuntimeError(NO_EXTENSION)
@@ -562,10 +570,7 @@ def join(source: t.Any) -> JoinedSession:
 
 
 def _join_sessions(transaction: Transaction) -> None:
-    if not has_app_context():
-        return
-
-    extensions = current_app.extensions
+    extensions = current_extensions()
     session = getattr(extensions.get("sqlalchemy"), "session", None)
 
     # Another extension may have this name.

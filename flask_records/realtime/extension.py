@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from functools import cache, partial
 from pathlib import Path
 
-from flask import current_app, has_app_context, request, Response
+from flask import request, Response
 from werkzeug.exceptions import NotFound
 
 from ..authentication import AuthenticationService
@@ -17,6 +17,7 @@ from ..errors import BadRequest
 from ..http.formatter import dumps, forbid_sniffing
 from ..http.routes import routes_of
 from ..service.results import opened
+from ..settings import current_extensions
 from ..signals import OrderedSignal
 from .connections import Channel
 from .messages import ANONYMOUS, AUTHENTICATED
@@ -250,4 +251,4 @@ def _as_authenticated(event: str, connection: Connection) -> None:
 
 
 def _server() -> Server | None:
-    return current_app.extensions.get(EXTENSION) if has_app_context() else None
+    return current_extensions().get(EXTENSION)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 import typing as t
 from collections import deque
-from itertools import product
 
 from ..database.transaction import Transaction
 from ..errors import without_parameters
 from ..names import EVENTS
-from ..signals import call
+from ..signals import call, receivers_of
 from .results import comes_in_pieces, event_records, records_of
 
 if t.TYPE_CHECKING:
@@ -103,15 +102,9 @@ class EventSender:
         return bool(self._transports or own.receivers or of_all.receivers)
 
     def run_receivers(self, events: Sequence[Event]) -> None:
-        """Run the receivers of events in Python, in order."""
-        pending = deque(
-            [
-                (receiver, event)
-                for event, signal in product(events, self._signals)
-                for receiver in signal.ordered(event.name)
-            ]
-        )
-        _run(pending)
+        """Run the receivers of events of one name in Python, in order."""
+        receivers = receivers_of(events[0].name, *self._signals) if events else ()
+        _run(deque([(receiver, each) for each in events for receiver in receivers]))
 
     def send_result(self, context: HookContext) -> None:
         """Send the event of a call, once for each record, if its method has one."""
