@@ -5,7 +5,6 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable
 from functools import partial
-from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from flask import current_app
@@ -21,6 +20,7 @@ from .connections import (
     writes_in,
 )
 from .database_errors import FAILED, translated
+from .session_factories import has_usual_binds, sample_of, unopened_session
 from .transaction import on_begin, Transaction
 
 if t.TYPE_CHECKING:
@@ -45,9 +45,6 @@ NO_EXTENSION = """\
 This app has neither Flask-SQLAlchemy nor Flask-SQLAlchemy-Lite. Give the service a \
 'session': a sessionmaker, a scoped_session, or a function that returns a session.\
 """
-
-LIBRARIES: t.Final = ("sqlalchemy.orm.session", "flask_sqlalchemy.session")
-"""The modules whose sessions know their engine without any state of a request."""
 
 ENDED: t.Final = """\
 A hook or a method has ended the transaction of the session by 'commit', 'rollback', \
@@ -92,6 +89,7 @@ class JoinedSession:
         """The connection of the call, as long as nobody has used the session."""
         self._given: sa.Connection | None = None
         self._is_offered = False
+        self._unopened: orm.Session | None = None
         self._scope: Hashable = None
         self._sample: orm.Session | None = None
         self._binds: dict[t.Any, sa.Engine | sa.Connection] = {}
@@ -129,7 +127,7 @@ class JoinedSession:
             return self._sample
 
         if self._session is None and not self._source.registry.has():
-            return _sample_of(self._source.session_factory) or self.session
+            return sample_of(self._source.session_factory) or self.session
 
         return self.session
 
@@ -168,6 +166,9 @@ class JoinedSession:
     def in_use(self) -> orm.Session | None:
         """The session if it is in a transaction."""
         session = self._session
+
+        if self._unopened is not None:
+            return None
 
         if session is None:
             registry = self._source.registry
@@ -216,11 +217,32 @@ class JoinedSession:
 
     def offer(self) -> None:
         """Let hooks use the session, and end its transaction, which fails the call."""
+        self._is_offered = True
+
+        if self._unopened is not None:
+            return
+
+        # The code around this call may have begun in another context.
+        if (
+            self._session is not None
+            or self._source.registry.scopefunc() != self._scope
+        ):
+            self._follow(self.session)
+            return
+
+        self._unopened = unopened_session(self._source.session_factory, self._open)
+        self._source.registry.set(self._unopened)
+
+    def _open(self, session: orm.Session) -> None:
+        if session is self._unopened:
+            self._session, self._unopened = session, None
+            self._follow(session)
+
+    def _follow(self, session: orm.Session) -> None:
+        """Notice when somebody ends the transaction of the session."""
         # Without a transaction, these would do nothing, and say nothing.
         for name in ENDS:
-            setattr(self.session, name, partial(self._end, name))
-
-        self._is_offered = True
+            setattr(session, name, partial(self._end, name))
 
     def _end(self, name: str, *args: t.Any, **options: t.Any) -> t.Any:
         session = self.session
@@ -258,6 +280,14 @@ class JoinedSession:
         return {} if self._session is None else vars(self._session)
 
     def _withdraw(self) -> None:
+        # Nobody has used it: the next use makes another one.
+        if self._unopened is not None:
+            sessions, unopened = self._source.registry.registry, self._unopened
+            self._unopened = None
+
+            if sessions.get(self._scope) is unopened:
+                del sessions[self._scope]
+
         for name in ENDS:
             self._attributes.pop(name, None)
 
@@ -441,35 +471,6 @@ class _Silence:
 
     def __getattr__(self, name: str) -> t.Any:
         return lambda *args: None
-
-
-_samples: WeakKeyDictionary[t.Any, tuple[t.Any, orm.Session | None]]
-_samples = WeakKeyDictionary()
-"""Options and sessions that nobody writes with, by the factories that have made them.
-"""
-
-
-def _sample_of(factory: t.Any) -> orm.Session | None:
-    """Return a session to ask for its engines and listeners in place of a new one, or
-    ``None`` where a new one may have others.
-    """
-    if not isinstance(factory, orm.sessionmaker):
-        return None
-
-    options, sample = _samples.get(factory, (None, None))
-
-    if options != factory.kw:
-        methods = (factory.class_.__init__, factory.class_.get_bind)
-        is_usual = {each.__module__ for each in methods}.issubset(LIBRARIES)
-        sample = factory() if is_usual else None
-        _samples[factory] = {**factory.kw}, sample
-
-    return sample
-
-
-def has_usual_binds(session: orm.Session) -> bool:
-    """Return ``True`` if a session knows its engines without any state of a request."""
-    return session.get_bind.__module__ in LIBRARIES
 
 
 def follow_sessions() -> None:

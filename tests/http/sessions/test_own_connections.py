@@ -38,6 +38,55 @@ def test_session_that_nobody_uses_has_no_transaction(app, db, rooms):
     assert db.engine.pool.checkedout() == 0
 
 
+def test_session_that_nobody_uses_is_not_made(app, db, rooms):
+    made = []
+    rooms.after("create")(lambda *args: made.append(db.session.registry.has()))
+
+    assert (create(app), made) == (201, [True])
+    assert not db.session.registry.has()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda session: setattr(session, "autoflush", False),
+        lambda session: session.info.update(tenant=1),
+        lambda session: Room(name="other") in session,
+        lambda session: list(session),
+        lambda session: session.get_bind(),
+    ],
+)
+def test_first_use_of_the_session_by_a_hook_holds(app, db, rooms, use):
+    sessions = []
+
+    @rooms.before("create")
+    def begin(method, context):
+        use(db.session())
+        sessions.append(db.session())
+
+    rooms.after("create")(lambda *args: sessions.append(db.session()))
+
+    assert create(app) == 201
+    assert sessions[0] is sessions[1] is db.session()
+    assert type(db.session()) is db.session.session_factory.class_
+    used = db.session.session_factory()
+    use(used)
+    assert (db.session.autoflush, db.session.info) == (used.autoflush, used.info)
+    assert stored(db) == ["Lobby"]
+
+
+def test_session_that_a_hook_holds_can_be_used_after_the_call(app, db, rooms):
+    held = []
+    rooms.before("create")(lambda *args: held.append(db.session()))
+
+    assert create(app) == 201
+    assert isinstance(held[0], sa.orm.Session)
+    held[0].rollback()
+    assert [*held[0].scalars(sa.select(Room.name))] == ["Lobby"]
+    held[0].close()
+    assert db.engine.pool.checkedout() == 0
+
+
 def test_hook_sees_what_the_call_has_written(app, db, rooms):
     seen = []
     rooms.before("create")(lambda *args: seen.append(len(rooms.find())))
