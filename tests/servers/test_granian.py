@@ -208,6 +208,7 @@ BROKEN = {
         *((COMMAND, name, 400, "could not be read") for name in BROKEN),
     ],
     indirect=["server"],
+    scope="module",
 )
 def test_body_that_breaks_off_is_refused(server, name, status, text):
     answer = raw_answer(server.host, BROKEN[name], is_end=True)

@@ -63,7 +63,6 @@ def imported_by(source, folder):
 @pytest.mark.parametrize(
     ("source", "features"),
     [
-        ("import flask_records", UNUSED),
         (APPLICATION, UNUSED),
         ("import flask_records.realtime", UNUSED),
         (EXAMPLE, OF_FEATURES),

@@ -33,17 +33,18 @@ def peak_of(server):
     return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) * 1024
 
 
-@pytest.mark.parametrize("packet", ["40/a,", "40", "2", '42["a"]'])
-def test_body_of_many_packets_takes_no_memory(server, packet):
-    body = "\x1e".join([packet] * (MB // (len(packet) + 1)))
+def test_body_of_many_packets_takes_no_memory(server):
     statuses, before = set(), peak_of(server)
 
-    for _ in range(15):
-        path = begin_polling(server.host)
-        fetch(server.host, "POST", path, "40")
-        statuses.add(fetch(server.host, "POST", path, body)[0])
+    for packet in ["40/a,", "40", "2", '42["a"]']:
+        body = "\x1e".join([packet] * (MB // (len(packet) + 1)))
 
-    assert statuses == {400}
+        for _ in range(15):
+            path = begin_polling(server.host)
+            fetch(server.host, "POST", path, "40")
+            statuses.add((packet, fetch(server.host, "POST", path, body)[0]))
+
+    assert {status for _, status in statuses} == {400}, statuses
     assert peak_of(server) - before < 40 * MB
 
 
@@ -91,14 +92,13 @@ def test_connections_of_one_user_are_so_many_at_most(tmp_path, has_header):
         assert anonymous.error("find", "messages")[0] == 401
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_several_workers_without_redis_are_warned_of(tmp_path, workers):
+def test_several_workers_without_redis_are_warned_of(tmp_path):
     variables = environment(f"sqlite:///{tmp_path}/example.db", tmp_path)
     variables.pop("REDIS_URL", None)
-    own = {"WEB_CONCURRENCY": str(workers), "THREADS": "8"}
+    own = {"WEB_CONCURRENCY": "2", "THREADS": "8"}
 
     with started(["-c", "instance/gunicorn.conf.py"], variables | own) as server:
         fetch(server.host, "GET", "/rooms")
 
     warnings = [line for line in server.log if "several workers" in line]
-    assert len(warnings) == (workers if workers > 1 else 0)
+    assert len(warnings) == 2

@@ -83,46 +83,30 @@ def connected(server):
 
 
 def end_of(socket):
-    """The code and the reason of the end of a connection, and the seconds to it."""
-    start = time.monotonic()
-
+    """The code and the reason of the end of a connection."""
     while True:
         opcode, frame = socket.recv_data_frame(True)
 
         if opcode == ABNF.OPCODE_CLOSE:
-            reason = int.from_bytes(frame.data[:2], "big"), frame.data[2:].decode()
-            return reason, time.monotonic() - start
+            return int.from_bytes(frame.data[:2], "big"), frame.data[2:].decode()
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_connections_are_told_at_once_that_the_server_stops(tmp_path, name):
-    settings = settings_of(tmp_path, WEB_CONCURRENCY="1")
-
-    with SERVERS[name](settings) as server, connected(server) as socket:
-        server.process.send_signal(signal.SIGTERM)
-        reason, seconds = end_of(socket)
-        server.process.wait(15)
-
-    assert reason == STOPPED
-    assert seconds < 1
-
-
-@pytest.mark.parametrize("name", SERVERS)
-def test_streams_break_once_the_server_stops(tmp_path, name):
+def test_connections_and_streams_end_at_once_when_the_server_stops(tmp_path, name):
     settings = settings_of(tmp_path, WEB_CONCURRENCY="1")
 
     with (
         SERVERS[name](settings) as server,
-        connected(server),
+        connected(server) as socket,
         listening(server.host) as stream,
     ):
         start = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
-        end = stream.end()
+        reason, end = end_of(socket), stream.end()
         seconds = time.monotonic() - start
         server.process.wait(15)
 
-    assert end == ([], "broken")
+    assert (reason, end) == (STOPPED, ([], "broken"))
     assert seconds < 1
 
 
@@ -145,7 +129,7 @@ def test_calls_in_progress_are_answered_before_the_end(tmp_path, serve, number):
             time.sleep(0.3)
             server.process.send_signal(number)
             answer = socket.recv()
-            reason, _ = end_of(socket)
+            reason = end_of(socket)
             response = json.loads(request.getresponse().read())
 
             if number == signal.SIGTERM:
