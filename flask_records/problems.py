@@ -87,7 +87,6 @@ NO_ZONE: t.Final = Problem(
 NOT_IN_GROUPS: t.Final = Problem("is not in the groups", "unknown_field")
 NOT_OF_GROUPS: t.Final = Problem("has no meaning for groups", "operator")
 CHANGED: t.Final = Problem("can't be changed", "read_only")
-UNHASHABLE: t.Final = Problem("can't be hashed", "invalid")
 UNORDERED: t.Final = Problem("can't be compared with less or greater", "incomparable")
 OBJECT_OPERATOR: t.Final = Problem("is compared with an object", "operator")
 BAD_ORDER: t.Final = Problem("is sorted by neither 1 nor -1", "operator")

@@ -14,7 +14,7 @@ from importlib import import_module
 from werkzeug.security import check_password_hash
 
 from ..errors import BadRequest
-from ..problems import EMPTY, NO_TEXT, TOO_LONG, too_short, UNHASHABLE
+from ..problems import EMPTY, NO_TEXT, TOO_LONG, too_short
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -75,24 +75,17 @@ class Passwords:
     min_length: int = 8
     """The number of characters of the shortest new password."""
 
-    hasher: Callable[[str], str] | None = None
-    """Makes new hashes in place of Argon2id."""
-
     def hash(self, password: t.Any, field: str = "password") -> str:
         """Return the hash of a new password.
 
         :param field: The name of the field that has it, for errors.
-        :raises BadRequest: It is not text, too short or too long, or can't be hashed.
+        :raises BadRequest: It is not text, too short or too long.
         """
-        text = self.check(password, field)
+        from argon2 import PasswordHasher
 
-        try:
-            return t.cast("str", _run(self.hasher or self._hash, text))
-        except ValueError as error:
-            raise BadRequest(
-                "This password can't be hashed. Use another one.",
-                errors={field: UNHASHABLE},
-            ) from error
+        hasher = PasswordHasher(self.passes, self.memory, 1)
+        text = self.check(password, field)
+        return t.cast("str", _run(hasher.hash, _encoded(text)))
 
     def check(self, password: t.Any, field: str = "password") -> str:
         """Return a new password, checked.
@@ -124,12 +117,6 @@ class Passwords:
             _verify(self._unknown_hash, password)
 
         return is_valid
-
-    def _hash(self, password: str) -> str:
-        from argon2 import PasswordHasher
-
-        hasher = PasswordHasher(self.passes, self.memory, 1)
-        return hasher.hash(_encoded(password))
 
     @cached_property
     def _unknown_hash(self) -> str:

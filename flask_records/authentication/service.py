@@ -89,9 +89,6 @@ class AuthenticationService(Capabilities):
     :param refresh: ``True`` to renew short access tokens by refresh tokens in bodies,
         ``"cookie"`` by one in a cookie that scripts can't read, for pages of the same
         site, over HTTP only. Both need ``tokens``.
-    :param hasher: A function that makes new password hashes, such as Werkzeug's
-        ``generate_password_hash``. Argon2id by default. Logins verify the hashes of
-        Argon2, bcrypt and Werkzeug.
     :param custom_hashing: The application hashes passwords itself, in the model or in
         hooks of its own: the hook :func:`.hash_password` is not required.
     :param settings: The name of the application's setting for this service.
@@ -114,7 +111,6 @@ class AuthenticationService(Capabilities):
         strategies: Strategies | None = None,
         tokens: TableTokens | None = None,
         refresh: bool | t.Literal["cookie"] = False,
-        hasher: Callable[[str], str] | None = None,
         custom_hashing: bool = False,
         settings: str = "RECORDS_AUTHENTICATION",
     ) -> None:
@@ -154,7 +150,6 @@ class AuthenticationService(Capabilities):
         self.strategies: Strategies = {**built_in, **(strategies or {})}
         """The strategies by name."""
         self._setting = settings
-        self._hasher = hasher
         self.tokens = UserTokens(self)
         """Issues tokens to users, finds the users of tokens, and revokes tokens."""
 
@@ -165,9 +160,7 @@ class AuthenticationService(Capabilities):
         :raises RuntimeError: A setting is missing or wrong.
         """
         has_refresh = self.refresh is not None
-        settings = AuthenticationSettings.of(
-            app, self._setting, self._hasher, refresh=has_refresh
-        )
+        settings = AuthenticationSettings.of(app, self._setting, refresh=has_refresh)
         beginning = f"{self._setting}['strategies'] names"
         self.check_strategies(settings.strategies, beginning)
         app.extensions.setdefault(EXTENSION, {})[self] = settings
@@ -464,7 +457,7 @@ class AuthenticationService(Capabilities):
         """Return the hash of a password, as the hook :func:`.hash_password` stores it.
 
         :param password: The password as it was typed.
-        :raises BadRequest: It is too long, or can't be hashed.
+        :raises BadRequest: It is too short or too long.
         """
         return self.settings.passwords.hash(password)
 

@@ -23,7 +23,7 @@ from .passwords import Passwords
 from .tokens import DAY, Tokens
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from flask import Flask
 
@@ -126,13 +126,11 @@ class AuthenticationSettings:
         cls,
         app: Flask,
         name: str,
-        hasher: Callable[[str], str] | None = None,
         *,
         refresh: bool = False,
     ) -> AuthenticationSettings:
         """Return the settings of an application.
 
-        :param hasher: Makes the hashes of passwords in place of Argon2id.
         :param refresh: ``True`` if refresh tokens renew access tokens, which are valid
             for a short time then.
         :raises RuntimeError: A setting is wrong. The message has the cure.
@@ -158,7 +156,7 @@ class AuthenticationSettings:
         return cls(
             name=name,
             tokens=_tokens(app, name, options),
-            passwords=Passwords(**passwords, hasher=hasher),
+            passwords=Passwords(**passwords),
             failed_logins=None if failed is False else FailedLogins(**limits),
             strategies=(*strategies, "refresh") if refresh else strategies,
             refresh_lifetime=_seconds(options["refresh_lifetime"]) if refresh else 0,
