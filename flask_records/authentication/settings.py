@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..http.cors import CorsSettings
@@ -167,23 +167,19 @@ class AuthenticationSettings:
 
 
 def _tokens(app: Flask, name: str, options: Record) -> Tokens:
-    tokens = Tokens(
-        signing_key=None,
-        verifying_keys=(),
-        lifetime=_seconds(options["lifetime"]),
-        audience=options.get("audience", Tokens.audience),
-        issuer=options.get("issuer", Tokens.issuer),
-    )
+    key: t.Any
+    keys: tuple[t.Any, ...]
 
     if file := options.get("private_key"):
         key, algorithm = _private_key(app, name, file)
         keys = (key.public_key(),)
-        return replace(
-            tokens, signing_key=key, verifying_keys=keys, algorithm=algorithm
-        )
+    else:
+        keys, algorithm = _secrets(app, name, options), Tokens.algorithm
+        key = keys[0]
 
-    secrets = _secrets(app, name, options)
-    return replace(tokens, signing_key=secrets[0], verifying_keys=tuple(secrets))
+    claims = {o: options[o] for o in ("audience", "issuer") if o in options}
+    lifetime = _seconds(options["lifetime"])
+    return Tokens(key, keys, algorithm, lifetime=lifetime, **claims)
 
 
 def _private_key(app: Flask, name: str, value: str) -> tuple[t.Any, str]:
@@ -221,7 +217,7 @@ def _private_key(app: Flask, name: str, value: str) -> tuple[t.Any, str]:
     )
 
 
-def _secrets(app: Flask, name: str, options: Record) -> list[str | bytes]:
+def _secrets(app: Flask, name: str, options: Record) -> tuple[str | bytes, ...]:
     """Return the secret that signs, then older ones."""
     secret, place, cure = options.get("secret"), f"{name}['secret']", MAKE_A_SECRET
     older: t.Any = ()
@@ -240,7 +236,7 @@ def _secrets(app: Flask, name: str, options: Record) -> list[str | bytes]:
     if not TEXTS.is_valid(older):
         raise RuntimeError("SECRET_KEY_FALLBACKS must be a list of texts.")
 
-    secrets = [secret, *options.get("secrets", ()), *older]
+    secrets = (secret, *options.get("secrets", ()), *older)
     length = 0 if options.get("allow_short_secret") else MIN_SECRET
 
     for number, each in enumerate(secrets):
