@@ -91,7 +91,7 @@ class Api:
             Message,
             whitelist=["$populate"],
             relations=["room"],
-            aggregates=["roomId", "room.name"],
+            aggregates=["roomId"],
         )
         records.add("messages", messages, strategies=BOTH)
         open_rooms = SQLAlchemyService(Room)
@@ -227,7 +227,6 @@ def test_a_key_is_made_in_python(api):
         ("GET", "/messages?room.name=Lobby", 403),
         ("GET", "/messages?$sort[room.name]=1", 403),
         ("GET", "/messages?$or[0][room.name]=Lobby", 403),
-        ("GET", "/messages?$group[]=room.name&$count=n", 403),
         ("GET", "/users", 403),
         ("POST", "/users", 403),
         ("GET", "/rooms", 403),
