@@ -21,7 +21,7 @@ from .http.cors import init_app as init_cors
 from .http.error_handler import ErrorHandler
 from .http.formatter import forbid_sniffing, format_json
 from .http.qs import parse
-from .http.routes import join_prefixes, Mount, placeholders_of, Routes, routes_of
+from .http.routes import placeholders_of, Routes, routes_of
 from .names import METHODS
 from .query.bounds import init_app as init_bounds
 from .service import globals, Service
@@ -299,36 +299,21 @@ class FlaskRecords(CallSignals):
         """
         return self._blueprints[service.path].blueprint
 
-    def init_app(self, app: Flask | Blueprint) -> None:
-        """Set up an application: its URLs and its error handlers. A blueprint sets up
-        the application that it is registered on, has the services below its own prefix,
-        and runs its middleware before and after theirs.
+    def init_app(self, app: Flask) -> None:
+        """Set up an application: its URLs and its error handlers.
 
-        :param app: The application, or a blueprint of it.
+        :param app: The application.
         :raises RuntimeError: The application has a FlaskRecords already, a service
             needs tokens and nothing issues them, a view has the URL of a service, or a
             setting is not valid.
         :raises ValueError: The database would change the values of a column.
         """
-        prefix = self._url_prefix
-
-        if isinstance(app, Blueprint):
-            app.record(
-                lambda state: self._set_up(
-                    t.cast("Flask", state.app), Mount.of(state, prefix)
-                )
-            )
-        else:
-            self._set_up(app, Mount(join_prefixes(None, prefix)))
-
-    def _set_up(self, app: Flask, mount: Mount) -> None:
         if "records" in app.extensions:
             raise RuntimeError(
-                "This app has a FlaskRecords already. Import and use that one, and"
-                " register a blueprint that has it once."
+                "This app has a FlaskRecords already. Import and use that one."
             )
 
-        routes = Routes(app, mount)
+        routes = Routes(app, self._url_prefix)
         init_bounds(app)
         count_writes()
         init_cors(app)
@@ -339,9 +324,8 @@ class FlaskRecords(CallSignals):
         app.extensions["records"] = self
         self._apps.add(app)
         # Pages of errors know no values of placeholders.
-        prefix = "" if placeholders_of(mount.url_prefix) else mount.url_prefix
-        place = {"url_prefix": prefix or None, "subdomain": mount.subdomain}
-        app.register_blueprint(_files(), **place)
+        prefix = "" if placeholders_of(routes.url_prefix) else routes.url_prefix
+        app.register_blueprint(_files(), url_prefix=prefix or None)
 
         for path, each in self._blueprints.items():
             routes.add_service(app, path, each.blueprint)

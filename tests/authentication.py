@@ -99,9 +99,11 @@ def add_users(records, *users):
     records.add("authentication", service)
 
 
-def make_records(*, users=None, limiter=None, **options):
+def make_records(*, users=None, limiter=None, url_prefix="", **options):
     """An extension with users, and with services that are closed or public."""
-    records = FlaskRecords(app_errors=True, allow=ANY_LOGIN, limiter=limiter)
+    records = FlaskRecords(
+        app_errors=True, allow=ANY_LOGIN, limiter=limiter, url_prefix=url_prefix
+    )
     options = {"strategies": {"api-key": API_KEY}, **options}
     records.add("authentication", AuthenticationService(**options))
     service = users or SQLAlchemyService(User, hidden=["password"])

@@ -144,7 +144,7 @@ class OAuthStrategy:
         login: OAuthLogin | None = params.extra.get(LOGIN)
 
         if login is None:
-            prefix = current_routes().mount.url_prefix
+            prefix = current_routes().url_prefix
             raise NotAuthenticated(f"Log in at {prefix}/oauth/{data['strategy']}.")
 
         try:
@@ -213,7 +213,7 @@ def add_views(app: Flask, service: AuthenticationService) -> None:
         if not isinstance(service.strategy(name), OAuthStrategy):
             raise RuntimeError(f"{place}[{name!r}] has the name of a strategy.")
 
-    if any(name.endswith("records_oauth") for name in app.blueprints):
+    if "records_oauth" in app.blueprints:
         raise RuntimeError(
             f"{place} is the second one: only one authentication service of an"
             " application can have providers."
@@ -447,7 +447,6 @@ def _is_kept(fields: Fields, name: str, value: t.Any) -> bool:
 
 
 def _callback_url(provider: str) -> str:
-    # The views may be in a blueprint of the application.
     return url_for(".callback", provider=provider, _external=True)
 
 

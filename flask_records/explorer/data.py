@@ -146,7 +146,7 @@ def _usable_with(params: Params, path: str) -> dict[str, ServiceDescription]:
 
 def entrance() -> Record:
     """Return what a caller needs to log in, which the application shows to anybody."""
-    root = f"{request.script_root}{current_routes().mount.url_prefix}"
+    root = f"{request.script_root}{current_routes().url_prefix}"
     server = current_app.extensions.get(REALTIME)
     path = server and f"{request.script_root}{server.settings.url_path.rstrip('/')}"
     stream = STREAM in current_app.view_functions and url_for(STREAM).rstrip("/")

@@ -83,7 +83,7 @@ class Explorer:
                 )
 
         self._records = records
-        self._url_prefix = join_prefixes(None, url_prefix)
+        self._url_prefix = join_prefixes(url_prefix)
         self._allow, self._as_user = allow, as_user
 
         if app is not None:
@@ -106,9 +106,7 @@ class Explorer:
         if NAME in app.extensions:
             raise RuntimeError("This app has an Explorer already.")
 
-        mount = routes_of(app).mount
-
-        if placeholders_of(mount.url_prefix + self._url_prefix):
+        if placeholders_of(routes_of(app).url_prefix + self._url_prefix):
             raise RuntimeError(
                 "The explorer is for services whose URL prefix has no placeholders, and"
                 " has none itself."
@@ -124,7 +122,7 @@ class Explorer:
             pages = page_blueprint(NAME, __package__, errors, "/files", VIEWS)
             # No form of another site sends this method.
             pages.delete("/logins/<user>")(_log_out)
-            app.register_blueprint(pages, url_prefix=prefix, subdomain=mount.subdomain)
+            app.register_blueprint(pages, url_prefix=prefix)
             routes_of(app).check(app)
 
     def is_on(self, app: Flask) -> bool:

@@ -88,7 +88,7 @@ def init_app(app: Flask) -> None:
 
     @app.after_request
     def add_headers(response: Response) -> Response:
-        name = (request.blueprint or "").rpartition(".")[2]
+        name = request.blueprint or ""
         is_ours = name.startswith(PREFIX) or name in SHARED
 
         # Flask-CORS of the application may have added the headers.

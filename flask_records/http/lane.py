@@ -25,7 +25,7 @@ from flask import Flask, request_finished, request_started
 from flask.globals import request_ctx
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from flask import Request, Response
     from werkzeug.routing import MapAdapter, Rule
@@ -78,7 +78,7 @@ class Lane:
         others = []
 
         for rule in app.url_map.iter_rules():
-            if rule.endpoint in endpoints and not rule.subdomain:
+            if rule.endpoint in endpoints:
                 rules[rule.rule] = rule
             else:
                 others.append(rule.rule.partition(PLACEHOLDER)[0])
@@ -95,8 +95,7 @@ class Lane:
             ):
                 self._below[url] = rule, placeholder.rstrip(">")
 
-        of_blueprints = [name for each in endpoints for name in _blueprints_of(each)]
-        self._names = {None, *of_blueprints}
+        self._names = {None, *[each.rpartition(".")[0] for each in endpoints]}
 
         if _dispatches_as_flask(app):
             t.cast("t.Any", app).full_dispatch_request = self.full_dispatch_request
@@ -201,15 +200,6 @@ class ServiceAdapter:
             self._adapter = self._create(self._request)
 
         return getattr(self._adapter, name)
-
-
-def _blueprints_of(endpoint: str) -> Iterator[str]:
-    """Yield the names of the blueprint of an endpoint, and of those around it."""
-    name = endpoint.rpartition(".")[0]
-
-    while name:
-        yield name
-        name = name.rpartition(".")[0]
 
 
 def _dispatches_as_flask(app: Flask) -> bool:

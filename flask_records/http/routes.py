@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import typing as t
-from dataclasses import dataclass
 
 from flask import current_app, request_started
 from werkzeug.exceptions import HTTPException
@@ -16,7 +15,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable
 
     from flask import Blueprint, Flask
-    from flask.blueprints import BlueprintSetupState
 
 
 EXTENSION: t.Final = "records_routes"
@@ -39,33 +37,12 @@ it. Give the application a 'url_rule_class' that has a host for such rules.\
 """
 
 
-@dataclass(frozen=True)
-class Mount:
-    """The place of all services in an application."""
-
-    url_prefix: str = ""
-    """The beginning of their URLs, without a slash at its end."""
-
-    name: str = ""
-    """The name of the blueprint that has them, or nothing."""
-
-    subdomain: str | None = None
-    """The subdomain of their URLs."""
-
-    @classmethod
-    def of(cls, state: BlueprintSetupState, url_prefix: str) -> Mount:
-        """Return the place at a prefix in a blueprint that is being registered."""
-        prefix = join_prefixes(state.url_prefix, url_prefix)
-        name = f"{state.name_prefix}.{state.name}".lstrip(".")
-        return cls(prefix, name, state.subdomain)
-
-
 class Routes:
     """Registers blueprints, and refuses those with a URL of another view."""
 
-    def __init__(self, app: Flask, mount: Mount) -> None:
-        self.mount = mount
-        """The place of the services."""
+    def __init__(self, app: Flask, url_prefix: str) -> None:
+        self.url_prefix = join_prefixes(url_prefix)
+        """The beginning of the URLs of all services, without a slash at its end."""
         self._blueprints: set[str] = set()
         self._endpoints: dict[str, str] = {}
         self._names = Map(converters=app.url_map.converters)
@@ -73,16 +50,14 @@ class Routes:
         app.extensions[EXTENSION] = self
 
     def add(self, app: Flask, blueprint: Blueprint) -> str:
-        """Register a blueprint of a service or of pages in the place of the services,
-        and return its name.
+        """Register a blueprint of a service or of pages below the prefix of the
+        services, and return its name.
         """
-        prefix = join_prefixes(self.mount.url_prefix, blueprint.url_prefix or "")
-        options = {"url_prefix": prefix or None, "subdomain": self.mount.subdomain}
-        app.register_blueprint(blueprint, name_prefix=self.mount.name, **options)
+        prefix = join_prefixes(self.url_prefix, blueprint.url_prefix or "")
+        app.register_blueprint(blueprint, url_prefix=prefix or None)
         request_started.connect(self._begin, app, weak=False)
-        name = f"{self.mount.name}.{blueprint.name}".lstrip(".")
-        self._blueprints.add(name)
-        return name
+        self._blueprints.add(blueprint.name)
+        return blueprint.name
 
     def add_service(self, app: Flask, path: str, blueprint: Blueprint) -> None:
         """Register the blueprint of the service at a path."""
@@ -152,9 +127,9 @@ def current_routes() -> Routes:
     return routes_of(current_app)
 
 
-def join_prefixes(first: str | None, second: str) -> str:
-    """Return two prefixes of URLs as one, without a slash at its end."""
-    parts = [part.strip("/") for part in (first or "", second)]
+def join_prefixes(*prefixes: str) -> str:
+    """Return prefixes of URLs as one, without a slash at its end."""
+    parts = [prefix.strip("/") for prefix in prefixes]
     return "".join(f"/{part}" for part in parts if part)
 
 

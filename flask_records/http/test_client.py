@@ -37,7 +37,7 @@ class TestClient:
         self.http = app.test_client(use_cookies=False)
         """Flask's test client, which sends the token."""
         self.http.environ_base["HTTP_ACCEPT"] = "application/json"
-        self._prefix = routes_of(app).mount.url_prefix
+        self._prefix = routes_of(app).url_prefix
 
         if token is not None:
             self.http.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"

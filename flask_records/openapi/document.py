@@ -66,7 +66,7 @@ def document(params: Params | None = None) -> Record:
 def document_text(params: Params | None = None) -> bytes:
     """Return :func:`document` as JSON text."""
     records, settings = current_records, current_settings()
-    prefix = current_routes().mount.url_prefix
+    prefix = current_routes().url_prefix
     has_events = settings.events and REALTIME in current_app.extensions
     schemes = _schemes(records)
     # Type names are the same in the documents of all callers.
@@ -134,7 +134,7 @@ def _stream(security: list[dict[str, t.Any]]) -> tuple[str, dict[str, t.Any]]:
 
 def _schemes(records: AuthenticationRecords) -> dict[str, Schema]:
     """Return the schemes of all strategies that read the headers of requests."""
-    root = fill_placeholders(current_routes().mount.url_prefix, "{{{}}}".format)
+    root = fill_placeholders(current_routes().url_prefix, "{{{}}}".format)
     paths = " or ".join(f"POST {root}/{path}" for path in records.authentications)
     token = f"The {ACCESS_TOKEN} of the answer to {paths}."
     return {

@@ -117,7 +117,7 @@ def stream_path_of(app: Flask, settings: Settings) -> str | None:
     if settings.stream is None:
         return None
 
-    prefix = routes_of(app).mount.url_prefix
+    prefix = routes_of(app).url_prefix
 
     if placeholders_of(prefix):
         raise RuntimeError(

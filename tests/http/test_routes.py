@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from flask import abort, Blueprint, Flask
+from flask import Flask
 
-from flask_records import FlaskRecords
+from flask_records import FlaskRecords, SQLAlchemyService
 from flask_records.realtime import Realtime
 
 from ..authentication import bearer, LOGIN, make_records, serving
+from ..models import Message
 from ..oauth_providers import make_members, serving_logins, token_of
-from ..realtime import live, make_live_records
+from ..realtime import live
 from .test_blueprint import Calls
 
 
@@ -20,37 +21,6 @@ class Things(Calls):
 
     def get(self, id, params):
         return {"id": id, **params.route}
-
-
-class Placed:
-    """An extension with a prefix of the application's choice."""
-
-    def __init__(self, records, place):
-        self.services = {}
-        self._records = records
-        self._place = place
-
-    def init_app(self, app):
-        self._place(self._records, app)
-
-
-def in_blueprint(records, app):
-    blueprint = Blueprint("api", __name__, url_prefix="/api")
-    records.init_app(blueprint)
-    app.register_blueprint(blueprint)
-
-
-def in_nested_blueprint(records, app):
-    outer = Blueprint("outer", __name__, url_prefix="/api")
-    inner = Blueprint("inner", __name__)
-    records.init_app(inner)
-    outer.register_blueprint(inner)
-    app.register_blueprint(outer)
-
-
-PLACES = [in_blueprint, in_nested_blueprint]
-
-placed = pytest.mark.parametrize("place", PLACES)
 
 
 def view(**route):
@@ -88,15 +58,6 @@ def test_prefix_of_the_extension_begins_all_urls(prefix):
     assert statuses == [200, 200, 200, 404]
 
 
-def test_prefix_of_the_extension_follows_that_of_the_blueprint():
-    records = FlaskRecords(url_prefix="/v1")
-    records.add("messages", Things(), public=True)
-    app = Flask("tests")
-    in_blueprint(records, app)
-
-    assert app.test_client().get("/api/v1/messages").status_code == 200
-
-
 def test_placeholders_of_the_prefix_are_in_the_route():
     records = FlaskRecords(url_prefix="/<tenant>")
     records.add("messages", Things(), public=True)
@@ -123,12 +84,11 @@ def test_pages_of_errors_are_there_whatever_the_prefix():
     assert client.get("/flask_records/error.css", buffered=True).status_code == 200
 
 
-@placed
-def test_logins_and_files_are_below_the_prefix(place):
-    records = make_records()
+def test_logins_and_files_are_below_the_prefix():
+    records = make_records(url_prefix="/api")
     app = Flask("tests")
     app.config["RECORDS_AUTHENTICATION"] = {"secret": "s" * 32}
-    Placed(records, place).init_app(app)
+    records.init_app(app)
     client = app.test_client()
 
     assert client.post("/api/authentication", json={}).status_code == 401
@@ -140,9 +100,8 @@ def test_logins_and_files_are_below_the_prefix(place):
     assert client.get("/authentication").status_code == 404
 
 
-@placed
-def test_login_at_a_provider_is_below_the_prefix(place, provider):
-    records = Placed(make_members(), place)
+def test_login_at_a_provider_is_below_the_prefix(provider):
+    records = make_members(url_prefix="/api")
 
     with serving_logins({"fake": provider}, records=records) as site:
         site.prefix = "/api"
@@ -155,30 +114,14 @@ def test_login_at_a_provider_is_below_the_prefix(place, provider):
     assert linked.headers["Location"].startswith(provider.url)
 
 
-@placed
-def test_sockets_name_services_without_the_prefix(place, tmp_path):
-    records = make_live_records(public=True)
+def test_sockets_name_services_without_the_prefix(tmp_path):
+    records = FlaskRecords(url_prefix="/api")
+    records.add("messages", SQLAlchemyService(Message), public=True)
 
-    with live(Placed(records, place), tmp_path, realtime=Realtime(records)) as site:
+    with live(records, tmp_path, realtime=Realtime(records)) as site:
         client = site.connect()
         assert client.result("create", "messages", {"text": "Hi"})["text"] == "Hi"
         assert client.error("find", "api/messages")[0] == 404
-
-
-def test_middleware_of_the_blueprint_runs_for_its_services():
-    records = FlaskRecords()
-    records.add("messages", Things(), public=True)
-    app = Flask("tests")
-    blueprint = Blueprint("api", __name__, url_prefix="/api")
-    records.init_app(blueprint)
-
-    @blueprint.before_request
-    def refuse():
-        abort(418)
-
-    app.register_blueprint(blueprint)
-
-    assert app.test_client().get("/api/messages").status_code == 418
 
 
 @pytest.mark.parametrize(

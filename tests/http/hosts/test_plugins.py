@@ -54,18 +54,20 @@ def test_all_sessions_of_a_host_are_watched(unwatched):
     assert sent == [("created", 1), ("created", 2)]
 
 
-def test_blueprint_of_a_plugin_makes_settings():
-    app, records, plugin = Flask("host"), FlaskRecords(), Blueprint("plugin", __name__)
+def test_blueprint_of_a_plugin_has_services():
+    app, plugin = Flask("host"), Blueprint("plugin", __name__)
+    records = FlaskRecords(url_prefix="/plugin")
     records.add("authentication", AuthenticationService())
     users = SQLAlchemyService(Room, session=orm.Session)
     records.add("users", users, methods=["find"], public=True)
     settings = {**SETTINGS, "strategies": []}
-    plugin.record(
-        lambda state: state.app.config.setdefault("RECORDS_AUTHENTICATION", settings)
-    )
-    records.init_app(plugin)
 
-    app.register_blueprint(plugin, url_prefix="/plugin")
+    @plugin.record
+    def set_up(state):
+        state.app.config.setdefault("RECORDS_AUTHENTICATION", settings)
+        records.init_app(state.app)
+
+    app.register_blueprint(plugin)
 
     assert app.test_client().post("/plugin/authentication", json={}).status_code == 401
 
