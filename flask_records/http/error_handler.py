@@ -11,7 +11,6 @@ from pathlib import Path
 from flask import (
     current_app,
     got_request_exception,
-    has_request_context,
     make_response,
     render_template,
     request,
@@ -52,9 +51,6 @@ LOG_INTERVAL: t.Final = 1.0
 
 MAX_REASONS: t.Final = 100
 """The number of reasons whose last lines are remembered."""
-
-REQUEST_ID: t.Final = re.compile(r"[\w.:/+=-]{1,200}", re.ASCII)
-"""The identifiers of requests that go into the log."""
 
 
 class Logger(t.Protocol):
@@ -149,10 +145,6 @@ class ErrorHandler:
         elif visible.code is None or visible.code >= 500:
             exc_info = type(error), without_parameters(error), error.__traceback__
             self._log(error, failure, *args, exc_info=exc_info)
-            id = request_id()
-
-            if id is not None and visible.data is None:
-                visible.data = {"requestId": id}
 
         return visible
 
@@ -169,10 +161,6 @@ class ErrorHandler:
 
         if self._logger is not False:
             logger = app.logger if self._logger is None else self._logger
-
-            if (id := request_id()) is not None:
-                text, args = f"{text} (request %s)", (*args, id)
-
             getattr(logger, level, logger.error)(text, *args, **options)
 
     def handle_http_error(self, error: HTTPException) -> ResponseReturnValue:
@@ -227,18 +215,6 @@ class ErrorHandler:
             page = render_template(template, error=error, code=code, title=title)
 
         return Response(page, code, mimetype="text/html")
-
-
-def request_id() -> str | None:
-    """Return the ``X-Request-ID`` of the current request, if it comes by a proxy that
-    the application trusts.
-    """
-    # ProxyFix leaves this in the requests that it changes.
-    if not has_request_context() or "werkzeug.proxy_fix.orig" not in request.environ:
-        return None
-
-    id: str = request.environ.get("HTTP_X_REQUEST_ID", "")
-    return id if REQUEST_ID.fullmatch(id) else None
 
 
 def body_of(error: RecordsError) -> dict[str, t.Any]:

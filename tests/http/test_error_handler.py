@@ -8,7 +8,6 @@ import pymysql
 import pytest
 import sqlalchemy as sa
 from flask import abort, Flask, got_request_exception
-from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records import (
     BadRequest,
@@ -306,29 +305,3 @@ def test_errors_are_told_to_the_logger_of_the_extension(failing, caplog):
 
     assert Logger.told == [("POST '/things' failed.", error)]
     assert caplog.records == []
-
-
-def test_request_has_the_id_of_a_trusted_proxy(failing, caplog):
-    class Failing:
-        def find(self, params):
-            raise ValueError("secret")
-
-    app = Flask("tests")
-    records = FlaskRecords(app)
-    records.add("failing", Failing(), public=True)
-    headers = {"X-Request-ID": "7f-1"}
-    plain = app.test_client().get("/failing", headers=headers)
-    app.wsgi_app = ProxyFix(app.wsgi_app)
-    client = app.test_client()
-    trusted = client.get("/failing", headers=headers)
-    forged = client.get("/failing", headers={"X-Request-ID": "a\tb" * 100})
-
-    lines = [record.getMessage() for record in caplog.records]
-    assert trusted.json["data"] == {"requestId": "7f-1"}
-    assert "data" not in plain.json
-    assert "data" not in forged.json
-    assert lines == [
-        "GET '/failing' failed.",
-        "GET '/failing' failed. (request 7f-1)",
-        "GET '/failing' failed.",
-    ]
