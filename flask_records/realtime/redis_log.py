@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 import typing as t
 from contextlib import suppress
-from urllib.parse import unquote
 
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
-from redis.sentinel import Sentinel, SentinelConnectionPool
 
 from .log import Log, LOST, MAX_BYTES, MAX_ENTRIES
 
@@ -37,22 +34,9 @@ READ_SIZE: t.Final = 100
 LOOK_SIZE: t.Final = 4 * 1024 * 1024
 """The bytes that a process writes between two looks at the size of the stream."""
 
-SENTINELS: t.Final = re.compile(
-    r"redis\+sentinel://(?:([^:@/]*):([^@/]*)@)?"
-    r"([^,/:]+:\d+(?:,[^,/:]+:\d+)*)/([^/]+)(?:/(\d+))?"
-)
-"""The URL of a Redis that sentinels watch: user and password of Redis, the sentinels,
-the name of the primary, and the number of the database.
-"""
-
-CLUSTER: t.Final = """\
-RECORDS_REALTIME['message_queue'] is a node of a Redis Cluster, whose keys move to \
-other nodes. Name a single Redis, or one that sentinels watch: \
-redis+sentinel://host:26379,host:26379/primary.\
-"""
-
 NOT_WRITABLE: t.Final = """\
-RECORDS_REALTIME['message_queue'] does not take events: {error}\
+RECORDS_REALTIME['message_queue'] does not take events: {error}. It must be a single \
+Redis that may be written, not a node of a cluster.\
 """
 
 ERRORS: t.Final = (redis.RedisError, OSError)
@@ -95,19 +79,10 @@ class RedisLog(Log):
     def check(self) -> None:
         """Refuse a Redis that does not take the log.
 
-        :raises RuntimeError: It is a cluster, or refuses to write.
+        :raises RuntimeError: It refuses to write.
         :raises ConnectionError: It is away, and may come back.
         """
-        mode = None
-
         try:
-            # A user may not be allowed to ask.
-            with suppress(redis.ResponseError):
-                mode = self._writer.info("server").get("redis_mode")
-
-            if mode == "cluster":
-                raise RuntimeError(CLUSTER)
-
             self._writer.xadd(self._name, {"entry": b"{}"}, maxlen=MAX_ENTRIES)
         except (redis.ResponseError, redis.AuthenticationError) as error:
             raise RuntimeError(NOT_WRITABLE.format(error=error)) from error
@@ -213,23 +188,8 @@ def _client(url: str, timeout: float, **options: t.Any) -> t.Any:
 
     :raises ValueError: The URL is invalid.
     """
-    retry = Retry(NoBackoff(), 0)
-    settings = {"protocol": 2, "socket_timeout": timeout, "retry": retry}
-    match = SENTINELS.fullmatch(url)
-
-    if match is None:
-        return redis.Redis.from_url(url, **settings, **options)
-
-    user, password, hosts, name, number = match.groups()
-    nodes = [each.rpartition(":") for each in hosts.split(",")]
-    addresses = [(host, int(port)) for host, _, port in nodes]
-    make: t.Any = Sentinel
-    sentinel = make(addresses, socket_timeout=timeout)
-    settings |= {"username": unquote(user or "") or None, "db": int(number or 0)}
-    settings["password"] = unquote(password or "") or None
-    make = SentinelConnectionPool
-    pool = make(name, sentinel, **settings)
-    return redis.Redis(connection_pool=pool, **options)
+    options |= {"protocol": 2, "socket_timeout": timeout}
+    return redis.Redis.from_url(url, retry=Retry(NoBackoff(), 0), **options)
 
 
 def _numbers(id: bytes) -> tuple[int, ...]:
