@@ -72,7 +72,7 @@ class Packet:
 
     @cached_property
     def chunk(self) -> bytes:
-        """The packet in a response of HTTP/1.1 whose length is not known."""
+        """The packet as a chunk of a response."""
         return b"%x\r\n%b\r\n" % (self.size, self.text.encode())
 
     @cached_property

@@ -45,6 +45,10 @@ ALONE: t.Final = (
     " the events of other workers, and can't poll. Start one worker, or use Redis."
 )
 
+OLD_HTTP: t.Final = (
+    "A stream needs HTTP/1.1. Behind nginx, set 'proxy_http_version 1.1'."
+)
+
 WORKERS: t.Final = ("__self__.config.workers", "__self__.logger.cfg.workers")
 """The number of workers of uvicorn and of gunicorn, from the function of their life."""
 
@@ -206,6 +210,10 @@ class Application:
         """Serve a stream until it ends."""
         if scope["method"] != "GET":
             raise MethodNotAllowed("A stream of events is read by GET.")
+
+        # Its client could not see whether the stream breaks or is over.
+        if scope["http_version"] == "1.0":
+            raise BadRequest(OLD_HTTP)
 
         query = query_of(environ)
         stream = Stream(self.worker, environ, self._admission.admit(environ), query)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import struct
 import typing as t
 from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
@@ -23,12 +22,6 @@ LINGER: t.Final = 5
 
 READ_TIMEOUT: t.Final = 45
 """The seconds after which a client of a stream is gone that accepts nothing."""
-
-RESET: t.Final = struct.pack("ii", 1, 0)
-"""Lets the end of a connection be a reset."""
-
-FRAME, CHUNK, PLAIN = "frame", "chunk", "plain"
-"""The forms of a packet: a WebSocket's, and a response's with chunks or without."""
 
 
 def body_message(packet: Packet) -> Message:
@@ -182,7 +175,7 @@ class SocketSender(OpenSender):
     """Writes packets to the socket of the server. They are encoded once for all clients
     and never compressed.
 
-    :param form: The form of the packets.
+    :param form: The form of the packets: ``frame`` of a WebSocket, or ``chunk``.
     """
 
     def __init__(
@@ -190,11 +183,10 @@ class SocketSender(OpenSender):
         transport: asyncio.Transport,
         send: Send,
         end: Callable[[], object],
-        form: str = FRAME,
+        form: str = "frame",
     ) -> None:
         super().__init__(send, end)
         self._transport = transport
-        self._is_plain = form == PLAIN
         self._bytes_of: Callable[[Packet], bytes] = attrgetter(form)
 
     @property
@@ -216,11 +208,7 @@ class SocketSender(OpenSender):
         return True
 
     def hang_up(self) -> None:
-        """Close the connection at once. No response seems to be a whole one."""
-        if self._is_plain and not self._transport.is_closing():
-            own = self._transport.get_extra_info("socket")
-            own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-
+        """Close the connection at once."""
         self._transport.abort()
 
     async def finish(self) -> None:
@@ -330,9 +318,7 @@ def response_sender(
     if not transport.is_closing():
         _limit_silence(transport)
 
-    # uvicorn with httptools sends chunks to clients of HTTP/1.0, too.
-    is_chunked = getattr(owner, "chunked_encoding", scope.get("http_version") == "1.1")
-    return SocketSender(transport, send, end, CHUNK if is_chunked else PLAIN)
+    return SocketSender(transport, send, end, "chunk")
 
 
 def transport_of(scope: Scope, owner: t.Any) -> asyncio.Transport | None:
@@ -341,12 +327,9 @@ def transport_of(scope: Scope, owner: t.Any) -> asyncio.Transport | None:
     names = ("abort", "get_write_buffer_size", "is_closing", "write")
 
     # A connection of HTTP/2 carries other streams as well.
-    if scope.get("http_version") in ("1.0", "1.1") and all(
-        hasattr(transport, name) for name in names
-    ):
-        return t.cast("asyncio.Transport", transport)
-
-    return None
+    is_own = scope["http_version"] == "1.1"
+    is_shown = is_own and all(hasattr(transport, name) for name in names)
+    return t.cast("asyncio.Transport", transport) if is_shown else None
 
 
 def _limit_silence(transport: asyncio.Transport) -> None:

@@ -39,7 +39,7 @@ START: t.Final = {
         # The client of version 6 compares the whole type.
         (b"content-type", b"text/event-stream"),
         (b"cache-control", b"no-cache"),
-        # Without this, nothing arrives through a proxy that speaks HTTP/1.0.
+        # A proxy such as nginx sends each event as it comes.
         (b"x-accel-buffering", b"no"),
         NO_SNIFFING,
     ),

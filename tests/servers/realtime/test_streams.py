@@ -187,14 +187,13 @@ def test_login_that_ends_breaks_the_stream(tmp_path, monkeypatch, way):
     assert how == "broken"
 
 
-@pytest.mark.parametrize("version", ["1.0", "1.1"])
-def test_application_ends_a_stream_for_good(public, tmp_path, version, way):
+def test_application_ends_a_stream_for_good(public, tmp_path, way):
     left = []
     realtime = Realtime(public)
     realtime.connections("disconnect")(lambda event, each: left.append(each.id))
 
     with live(public, tmp_path, STREAM, realtime=realtime) as site:
-        with listening(site.url, version=version) as client:
+        with listening(site.url) as client:
             site.emit("first")
             assert client.next()["event"] == "typing"
 
@@ -209,17 +208,24 @@ def test_application_ends_a_stream_for_good(public, tmp_path, version, way):
     assert how == "over"
 
 
-@pytest.mark.parametrize("version", ["1.0", "1.1"])
-def test_stream_that_may_have_lost_something_breaks(
-    public, tmp_path, version, monkeypatch
-):
+def test_stream_that_may_have_lost_something_breaks(public, tmp_path):
     with live(public, tmp_path, STREAM) as site:
-        with listening(site.url, version=version) as client:
+        with listening(site.url) as client:
             log = site.app.extensions["records_realtime"].log
             log.append([b'{"lost":true}'])
             how = client.end()
 
     assert how == ([], "broken")
+
+
+def test_client_of_http_1_0_is_refused(public, tmp_path, way):
+    with live(public, tmp_path, STREAM) as site:
+        client = EventStream(site.url, version="1.0")
+        body = client.json()
+        client.close()
+
+    assert client.status == 400
+    assert body["message"].startswith("A stream needs HTTP/1.1.")
 
 
 def test_redis_that_goes_away_breaks_streams_once_it_is_back(public, tmp_path):
