@@ -178,7 +178,7 @@ class Application:
         session = sender = None
 
         try:
-            with until_ended() as end:
+            async with until_ended() as end:
                 await send({"type": "websocket.accept"})
                 sender = socket_sender(scope, send, end)
 

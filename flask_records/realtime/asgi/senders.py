@@ -6,11 +6,11 @@ import asyncio
 import socket
 import typing as t
 from abc import ABC, abstractmethod
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from operator import attrgetter
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Callable
 
     from ..protocol import Packet
     from .requests import Receive, Scope, Send
@@ -258,30 +258,24 @@ class ServerSender(OpenSender):
                 self.unsent -= packet.size
 
 
-@contextmanager
-def until_ended() -> Iterator[Callable[[], None]]:
+@asynccontextmanager
+async def until_ended() -> AsyncIterator[Callable[[], None]]:
     """Let a sender end the block, which serves its client in the task of the server:
     the block gets a function that does.
     """
-    task = t.cast("asyncio.Task[None]", asyncio.current_task())
-    is_over = is_ended = False
+    block = asyncio.timeout(None)
 
     def end() -> None:
-        nonlocal is_ended
-
-        # The task may serve the next client of a connection.
-        if not is_over and not is_ended:
-            is_ended = True
-            task.cancel()
+        # The task may serve the next client of a connection, or end already.
+        with suppress(RuntimeError):
+            block.reschedule(0)
 
     try:
-        yield end
-    except asyncio.CancelledError:
-        # The server may cancel it, too.
-        if not is_ended:
+        async with block:
+            yield end
+    except TimeoutError:
+        if not block.expired():
             raise
-    finally:
-        is_over = True
 
 
 def socket_sender(scope: Scope, send: Send, end: Callable[[], object]) -> OpenSender:

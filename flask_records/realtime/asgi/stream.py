@@ -84,7 +84,7 @@ class Stream(Client):
         self._scope, self._receive, self._send = scope, receive, send
 
         try:
-            with until_ended() as self._stop:
+            async with until_ended() as self._stop:
                 self._begin_connection()
 
                 # Clients send nothing.
