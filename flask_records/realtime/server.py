@@ -18,9 +18,8 @@ from .calls import RESERVED
 from .connections import Connection, Connections, LOAD_ANEW
 from .log import Log, MemoryLog
 from .logins import Logins
-from .messages import MAX_SIZE, Message, message_of
+from .messages import MAX_SIZE, Message, message_of, Recipients
 from .protocol import ClientEvent
-from .recipients import Recipients
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,7 +32,7 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .asgi.worker import Worker
     from .extension import Realtime
-    from .recipients import Delivery
+    from .messages import Delivery
     from .settings import Settings
 
 logger = logging.getLogger(__package__)
