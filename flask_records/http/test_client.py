@@ -11,8 +11,7 @@ from ..errors import CLASS_NAME, ERRORS, GeneralError, RecordsError
 from ..names import method_named
 from ..service.context import Params
 from ..service.service import Methods
-from .formatter import dumps
-from .pieces import EVENT_STREAM
+from .formatter import dumps, EVENT_STREAM
 from .routes import routes_of
 
 if t.TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from ..authentication.records import current_records
 from ..errors import CLASS_NAME
-from ..http.pieces import EVENT_STREAM
+from ..http.formatter import EVENT_STREAM
 from ..names import BODIES, method_named
 from ..query.conversions import nullable
 from ..query.operators import SORT

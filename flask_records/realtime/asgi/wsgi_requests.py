@@ -18,7 +18,7 @@ from werkzeug.wsgi import LimitedStream
 
 from ...errors import RecordsError, Unavailable
 from ...http.blueprint import max_body_size
-from ...http.pieces import STREAMS
+from ...http.formatter import STREAMS
 from ...query.bounds import bounds_of
 from .requests import environ_of, parts_of, refuse, retried_after
 
