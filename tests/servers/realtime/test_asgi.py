@@ -140,11 +140,43 @@ def test_events_of_a_write_are_decided_once_it_is_answered(monkeypatch, tmp_path
         for text in ("A", "B", "C"):
             response = requests.post(f"{site.url}/messages", json={"text": text})
             assert response.status_code == 201
+            # The next call would run meanwhile.
+            site.settle()
 
         names = client.names()
 
     assert names == ["messages created"] * 3
     assert running == [0] * 3
+
+
+def test_call_that_waits_for_a_thread_ends_with_its_session(records, slow, tmp_path):
+    with live(records, tmp_path) as site:
+        client, worker = site.connect(), loop_of(site)
+
+        # As many as there are threads.
+        for each in [site.connect() for _ in range(8)]:
+            each.send('421["find","slow"]')
+
+        wait_until(lambda: worker.running == 8)
+        client.send('421["create","messages",{"text":"late"}]')
+        wait_until(lambda: worker.running == 9)
+        client.send("x")
+        end = reason_of(client)
+        slow[1].set()
+        wait_until(lambda: worker.running == 0)
+        stored = site.http.get("/messages").json
+
+    assert (end[0], stored) == (1008, [])
+
+
+def test_server_that_stops_admits_nobody(records, tmp_path):
+    with live(records, tmp_path) as site:
+        worker = loop_of(site)
+        worker._loop.call_soon_threadsafe(worker.close, lambda: None)
+        wait_until(lambda: worker.admission.is_closed)
+        status, text = fetch(site.url, "GET", POLL)
+
+    assert (status, "The server stops." in text) == (503, True)
 
 
 def test_events_do_not_wait_long_for_a_slow_call(records, slow, tmp_path):
