@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, nullcontext
 
 import pytest
 import sqlalchemy as sa
@@ -62,6 +62,27 @@ def test_all_tables_with_a_key_are_served(urls, served):
         "'log' is not a table with a primary key.",
         "'summary' is not a table with a primary key.",
     ]
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_file_is_opened_to_read_unless_clients_may_write(tmp_path, served, writes):
+    url, connections = f"sqlite:///{tmp_path}/shop.db", []
+    fill(url, shop_of_records)
+
+    def note(connection, record):
+        connections.append(connection)
+
+    sa.event.listen(sa.Engine, "connect", note)
+
+    try:
+        served(url, writes=writes)[0].get("/Artist")
+    finally:
+        sa.event.remove(sa.Engine, "connect", note)
+
+    is_refused = pytest.raises(sqlite3.OperationalError, match="readonly")
+
+    with nullcontext() if writes else is_refused:
+        connections[-1].execute("DELETE FROM PlaylistTrack")
 
 
 @pytest.mark.parametrize(

@@ -203,7 +203,7 @@ def test_memory_is_bounded(client, monkeypatch):
     assert len(settings.failed_logins._times) <= 5
 
 
-def test_login_in_a_view_counts_and_a_script_does_not(either):
+def test_login_in_a_view_counts_and_a_call_in_python_or_a_script_does_not(either):
     app = either.application
     service = app.extensions["records"].authentication()
 
@@ -216,6 +216,10 @@ def test_login_in_a_view_counts_and_a_script_does_not(either):
             log_in("wrong")
 
     with app.test_request_context():
+        for _ in range(9):
+            with pytest.raises(NotAuthenticated):
+                service.as_service.create({**LOGIN, "password": "wrong"})
+
         for _ in range(3):
             log_in("wrong")
 

@@ -62,7 +62,9 @@ def found_by(client, path="2/messages", **options):
     return client.get(f"/_records/found-by/{path}", **options)
 
 
-def test_caller_sees_what_another_user_finds():
+def test_caller_sees_what_another_user_finds_and_it_is_logged(caplog):
+    caplog.set_level("INFO")
+
     with serving_messages() as (client, _):
         headers = bearer(log_in(client))
         answer = found_by(client, headers=headers, query_string="$select[]=text")
@@ -71,6 +73,7 @@ def test_caller_sees_what_another_user_finds():
         has_others = client.get(SERVICES, headers=headers).json["hasOthers"]
 
     assert [each["text"] for each in answer.json["data"]] == ["three"]
+    assert "1 sees messages as 2." in caplog.text
     assert (alone.json["total"], has_others) == (0, True)
     assert "password" not in users.text
     assert "no-cache" in answer.headers["Cache-Control"]
