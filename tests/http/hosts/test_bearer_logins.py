@@ -16,6 +16,7 @@ from flask_records import (
     Strategy,
 )
 from flask_records.realtime import Realtime
+from flask_records.service import Capabilities
 
 from ...authentication import (
     API_KEY,
@@ -183,6 +184,17 @@ def test_service_that_accepts_tokens_which_nobody_has_does_not_start():
     app, records = make_host({})
 
     with pytest.raises(RuntimeError, match="'echo' needs tokens"):
+        records.init_app(app)
+
+
+def test_keys_of_users_who_are_not_there_do_not_start():
+    class Keys(Echo, Capabilities):
+        is_personal = True
+
+    app, records = make_host({}, strategies=["host"])
+    records.add("keys", Keys(), strategies=["host"], readable=lambda user: True)
+
+    with pytest.raises(RuntimeError, match="'keys' needs tokens"):
         records.init_app(app)
 
 
