@@ -141,6 +141,7 @@ class Limits:
         :raises RuntimeError: A limit is not valid.
         """
         from limits import parse_many
+        from limits.storage import MemoryStorage
 
         views = ("oauth.start", "oauth.callback")
         limits: dict[str, t.Any] = dict.fromkeys(views, "30 per minute")
@@ -172,8 +173,9 @@ class Limits:
 
         realtime = app.config.get("RECORDS_REALTIME")
         is_shared = isinstance(realtime, dict) and realtime.get("message_queue")
+        limiter = self._limiter
 
-        if is_shared and self._limiter.enabled and _counts_in_memory(self._limiter):
+        if is_shared and limiter.enabled and isinstance(limiter.storage, MemoryStorage):
             app.logger.warning(COUNTED_APART)
 
     def __call__(self, context: HookContext) -> None:
@@ -282,12 +284,6 @@ def _bound_storage(app: Flask) -> None:
     if str(app.config["RATELIMIT_STORAGE_URI"]).startswith(("redis://", "rediss://")):
         custom = app.config.get("RATELIMIT_STORAGE_OPTIONS") or {}
         app.config["RATELIMIT_STORAGE_OPTIONS"] = {**STORAGE_OPTIONS, **custom}
-
-
-def _counts_in_memory(limiter: Limiter) -> bool:
-    from limits.storage import MemoryStorage
-
-    return isinstance(limiter.storage, MemoryStorage)
 
 
 def _is_limit(value: t.Any) -> bool:
