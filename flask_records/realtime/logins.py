@@ -223,7 +223,6 @@ class Logins:
 
 
 def _admitted(service: AuthenticationService, credentials: Record) -> Params:
-    """Return the login of credentials that are valid."""
     login = Params(authentication=credentials)
     admit(service, login, service.strategies)
 

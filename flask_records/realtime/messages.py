@@ -254,7 +254,6 @@ def _names(published: t.Any) -> list[str]:
 
 
 def _token_of(record: t.Any) -> Record:
-    """Return the part of a login's event that identifies its token and session."""
     login = record.get("authentication") if isinstance(record, dict) else None
     payload = (login or {}).get("payload") or {}
     ids = {name: payload[name] for name in ENDING if name in payload}

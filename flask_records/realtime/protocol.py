@@ -197,14 +197,13 @@ class ClientMessage(t.NamedTuple):
 class Modern:
     """Engine.IO 4, of socket.io-client 3 and 4."""
 
-    is_pinged = True
-    """``True`` if the server sends pings, ``False`` if clients do."""
+    is_modern = True
+    """``True`` if the server sends pings, and clients ask to be connected to Socket.IO.
+    ``False`` if clients send pings, and are connected at once.
+    """
 
     accepted = frozenset({MESSAGE, CLOSE.text, PONG.text})
     """The types of packets that clients may send."""
-
-    is_joined_at_once = False
-    """``True`` if clients are connected to Socket.IO without asking."""
 
     body_size = 1
     """The largest body, as a multiple of the largest message."""
@@ -240,9 +239,8 @@ class Modern:
 class Legacy(Modern):
     """Engine.IO 3, of socket.io-client 2."""
 
-    is_pinged = False
+    is_modern = False
     accepted = frozenset({MESSAGE, CLOSE.text, PING.text})
-    is_joined_at_once = True
     # Clients do not know the size, and put all that they have to say into one body.
     body_size = 16
 
@@ -300,7 +298,6 @@ def size(text: str) -> int:
 
 
 def _text(value: str) -> str:
-    """Return a text as JSON."""
     return dumps(value).decode()
 
 

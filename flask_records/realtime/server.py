@@ -100,8 +100,8 @@ class Server:
         self.is_stopped = False
         """``True`` once the server of the connections has stopped."""
         self._starting = threading.Lock()
-        self._following = threading.RLock()
-        self._is_followed = self._is_busy = False
+        self._following = threading.Lock()
+        self._is_followed = False
 
     @property
     def is_listened_to(self) -> bool:
@@ -197,7 +197,6 @@ class Server:
             self.catch_up()
 
     def _begin_to_follow(self) -> None:
-        """Follow the log from here on, if this has not begun."""
         with self._starting:
             if self._is_followed:
                 return
@@ -222,18 +221,13 @@ class Server:
 
     def catch_up(self) -> None:
         """Handle the entries of the log that there are."""
-        with self._following:
-            # Entries that a receiver or a rule writes come after their cause.
-            if self._is_busy:
-                return
-
-            self._is_busy = True
-
+        # Entries that a receiver or a rule writes come after their cause.
+        if self._following.acquire(blocking=False):
             try:
                 while texts := self.log.read(0):
                     self._handle(texts)
             finally:
-                self._is_busy = False
+                self._following.release()
 
     def _handle(self, texts: Sequence[bytes]) -> None:
         """Handle entries of any worker. Connections end if that fails."""
@@ -293,7 +287,6 @@ class Server:
             self.tell(connections, "end", LOAD_ANEW)
 
     def _own_event(self, name: str, reason: str) -> ClientEvent:
-        """Return an event of a connection."""
         return ClientEvent("", name, {"message": reason}, self.settings.stream_name)
 
 

@@ -89,9 +89,7 @@ class SocketClient:
         """Take an event."""
         self._events.append((event.title, json.loads(event.json)))
 
-    def log_out(self, event: ClientEvent) -> None:
-        """Learn that the login is over."""
-        self.send_event(event)
+    log_out = send_event
 
     def dismiss(self, event: ClientEvent) -> None:
         """Take the reason for which the application disconnects the client."""

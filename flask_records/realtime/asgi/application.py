@@ -145,7 +145,6 @@ class Application:
         leave_place: Callable[[], None],
         sender: Sender,
     ) -> Session:
-        """Begin a session of Socket.IO."""
         protocol, allowed = PROTOCOLS[query["EIO"]], self._settings.transports
         session = Session(self.worker, protocol, environ, leave_place, sender)
         may_upgrade = allowed is None or "websocket" in allowed
@@ -170,7 +169,6 @@ class Application:
     async def _serve_socket(
         self, environ: WSGIEnvironment, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Serve a WebSocket until it is closed."""
         query = _query_of(scope)
         self._admission.check(query, "websocket")
         previous = self._polling(query) if "sid" in query else None
@@ -207,7 +205,6 @@ class Application:
     async def _serve_stream(
         self, environ: WSGIEnvironment, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Serve a stream until it ends."""
         if scope["method"] != "GET":
             raise MethodNotAllowed("A stream of events is read by GET.")
 
@@ -222,7 +219,6 @@ class Application:
     async def _serve_polling(
         self, environ: WSGIEnvironment, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Answer a request of a client that polls."""
         query, method = _query_of(scope), scope["method"]
         self._admission.check(query, "polling")
 
@@ -264,7 +260,6 @@ class Application:
         return b"ok"
 
     async def _take(self, session: Session, receive: Receive) -> None:
-        """Handle the packets of a body."""
         settings, protocol = self._settings, session.protocol
         limit, body = settings.max_payload, bytearray()
 

@@ -81,11 +81,6 @@ class Client(ABC):
         self._is_working = False
         worker.clients[self.id] = self
 
-    @property
-    def unsent(self) -> int:
-        """The number of bytes of events that the client has not accepted."""
-        return self.sender.unsent_events
-
     @abstractmethod
     def send_event(self, event: ClientEvent) -> None:
         """Send an event. A client that leaves too much unread is disconnected."""
@@ -215,7 +210,6 @@ class Client(ABC):
             self._leave_place()
 
     def _add(self, job: Job) -> None:
-        """Do a job after those before."""
         self._jobs.append(job)
 
         if not self._is_working:
@@ -234,7 +228,6 @@ class Client(ABC):
             self._leave_place()
 
     def _note_room(self) -> None:
-        """Let those go on who wait for room among the jobs."""
         if self._room is not None:
             self._room.set()
 

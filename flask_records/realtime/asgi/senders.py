@@ -59,9 +59,9 @@ class Sender(ABC):
         self._put(packet)
         return True
 
-    @abstractmethod
     def close(self, message: Message) -> None:
-        """Let :meth:`finish` send a last message, and hang up."""
+        """Let :meth:`finish` send a last message if there can be one, and hang up."""
+        self.hang_up()
 
     @abstractmethod
     def hang_up(self) -> None:
@@ -95,12 +95,7 @@ class PollQueue(Sender):
         """``True`` while a request of the client waits for packets."""
         return self._news is not None
 
-    def close(self, message: Message) -> None:
-        """Let the client know that the session has ended."""
-        self.hang_up()
-
     def hang_up(self) -> None:
-        """Close the connection at once."""
         self.is_open = False
         self._tell()
 
@@ -147,12 +142,10 @@ class OpenSender(Sender):
         self._last: Message | None = None
 
     def close(self, message: Message) -> None:
-        """Let :meth:`finish` send a last message, and hang up."""
         self._last = message
         self._end()
 
     async def finish(self) -> None:
-        """Send the last message, once the client is served no more."""
         if self._last is None:
             return
 
@@ -167,7 +160,6 @@ class OpenSender(Sender):
             return
 
     async def _flush(self) -> None:
-        """Wait until the packets are sent."""
         return
 
 
@@ -191,11 +183,9 @@ class SocketSender(OpenSender):
 
     @property
     def unsent(self) -> int:  # type: ignore[override]  # the transport counts it
-        """The number of bytes that the client has not accepted."""
         return self._transport.get_write_buffer_size()
 
     def offer(self, packet: Packet, limit: int) -> bool:
-        """Send a packet unless too much is unread, and return whether it was sent."""
         # These lines run for each event and client.
         transport = self._transport
 
@@ -208,11 +198,9 @@ class SocketSender(OpenSender):
         return True
 
     def hang_up(self) -> None:
-        """Close the connection at once."""
         self._transport.abort()
 
     async def finish(self) -> None:
-        """Send the last message, once the client is served no more."""
         # uvloop raises if the server writes then.
         if not self._transport.is_closing():
             await super().finish()
@@ -237,7 +225,6 @@ class ServerSender(OpenSender):
         self._task = asyncio.get_running_loop().create_task(self._send_all())
 
     def hang_up(self) -> None:
-        """Close the connection at once."""
         self._task.cancel()
         self._end()
 

@@ -93,7 +93,7 @@ class Session(Client):
         }
         self._offer(packets.opening(welcome))
 
-        if self.protocol.is_joined_at_once:
+        if not self.protocol.is_modern:
             self._join()
 
     def receive(self, type: str, data: str) -> None:
@@ -140,7 +140,6 @@ class Session(Client):
                 await self.wait_for_room(is_large=len(text) > LARGE)
 
     def send_event(self, event: ClientEvent) -> None:
-        """Send an event. A client that leaves too much unread is disconnected."""
         self._offer(event.packet)
 
     def check(self, now: float) -> None:
@@ -237,7 +236,7 @@ class Session(Client):
 
     def _expect_life(self) -> None:
         """Give the client the time until its next sign of life, or until a ping."""
-        self._is_awaited = not self.protocol.is_pinged
+        self._is_awaited = not self.protocol.is_modern
         seconds = self._worker.ping_timeout if self._is_awaited else 0
         self.deadline = time.monotonic() + self._worker.ping_interval + seconds
 

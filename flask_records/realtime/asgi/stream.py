@@ -96,7 +96,6 @@ class Stream(Client):
         await self.sender.finish()
 
     def send_event(self, event: ClientEvent) -> None:
-        """Send an event. A client that leaves too much unread is disconnected."""
         self._offer(event.part)
 
     def check(self, now: float) -> None:
@@ -148,7 +147,6 @@ class Stream(Client):
                 self._stop()
 
     async def _open(self) -> None:
-        """Begin the response."""
         path = self._server.settings.stream_name
         first = ClientEvent(path, CONNECTED, self._query)
         await self._send({**START})

@@ -242,7 +242,7 @@ class Worker:
                         # The other clients must get theirs.
                         logger.exception("An event could not be sent to a client.")
 
-                    if client.unsent <= self.max_unsent // 2:
+                    if client.sender.unsent_events <= self.max_unsent // 2:
                         client.is_slow = False
                     elif not client.is_slow:
                         behind.add(client)
@@ -264,7 +264,8 @@ class Worker:
 
         while behind and time.monotonic() < end:
             await asyncio.sleep(READ_PAUSE)
-            behind = {each for each in behind if each.unsent > self.max_unsent // 2}
+            limit = self.max_unsent // 2
+            behind = {each for each in behind if each.sender.unsent_events > limit}
 
         for client in behind:
             client.is_slow = True
