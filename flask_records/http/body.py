@@ -30,6 +30,9 @@ MAX_CONTENT_LENGTH: t.Final = 1024 * 1024
 """The maximum size of a body in bytes, if the application sets no limit."""
 
 NO_DATA: t.Final = "No data provided"
+NO_JSON: t.Final = (
+    "The body is not valid JSON: it is not UTF-8, or has too many levels or digits."
+)
 BROKEN: t.Final = "The body could not be read. Send the request again."
 NO_FORM: t.Final = "The body is not a form. Check its boundary, and that it is whole."
 CHARSETS: t.Final = frozenset({"utf-8", "utf8", "us-ascii"})
@@ -50,8 +53,10 @@ def parse_json(request: Request) -> t.Any:
     """
     try:
         return DECODER.decode(request.get_data().removeprefix(BOM).decode())
+    except json.JSONDecodeError as error:
+        raise BadRequest(f"The body is not valid JSON: {error}.") from error
     except (ValueError, RecursionError) as error:
-        raise BadRequest(f"The body is not valid JSON: {_reason(error)}.") from error
+        raise BadRequest(NO_JSON) from error
 
 
 def parse_form(request: Request) -> dict[str, t.Any]:
@@ -269,14 +274,3 @@ def _check_charset(request: Request) -> None:
 
     if charset not in CHARSETS:
         raise BadRequest(f"Unsupported charset {shown(charset)}. Send UTF-8.")
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return "it nests too deep"
-
-    if isinstance(error, UnicodeDecodeError):
-        return "it is not in UTF-8"
-
-    is_malformed = isinstance(error, json.JSONDecodeError)
-    return str(error) if is_malformed else "it has a number that is too long"

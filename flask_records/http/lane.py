@@ -64,7 +64,7 @@ class Lane:
     def open(self, endpoints: Collection[str]) -> None:
         """Look up services by their URLs from now on, given their endpoints."""
         app, rules = self._app, {}
-        self.close()
+        self._rules, self._below = {}, {}
 
         if (
             not self._is_usual
@@ -99,10 +99,6 @@ class Lane:
 
         if _dispatches_as_flask(app):
             t.cast("t.Any", app).full_dispatch_request = self.full_dispatch_request
-
-    def close(self) -> None:
-        """Leave all to Werkzeug."""
-        self._rules, self._below = {}, {}
 
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
         """Return the adapter that matches a request, if there is one.
