@@ -1,7 +1,5 @@
 """An application with users who log in, and tokens of all kinds for it."""
 
-from __future__ import annotations
-
 import json
 import time
 import uuid

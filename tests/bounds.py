@@ -1,7 +1,5 @@
 """An application that everybody may call, served by a gunicorn of one worker."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """Fixtures that tests of all kinds share."""
 
-from __future__ import annotations
-
 import gc
 import os
 import threading

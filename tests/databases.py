@@ -1,7 +1,5 @@
 """Databases of tests: new and empty ones, on servers that others use as well, too."""
 
-from __future__ import annotations
-
 import os
 import uuid
 from contextlib import contextmanager, ExitStack

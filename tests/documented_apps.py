@@ -1,7 +1,5 @@
 """An explorer of the models and services of each page of the documentation."""
 
-from __future__ import annotations
-
 import contextvars
 import os
 import sys

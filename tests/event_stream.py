@@ -1,7 +1,5 @@
 """A client of the stream of events over plain HTTP, by hand."""
 
-from __future__ import annotations
-
 import json
 import socket
 from contextlib import contextmanager

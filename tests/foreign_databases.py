@@ -1,7 +1,5 @@
 """Databases that applications find: their tables, with a few records of each."""
 
-from __future__ import annotations
-
 import datetime as dt
 from decimal import Decimal
 

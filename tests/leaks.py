@@ -1,7 +1,5 @@
 """A plugin of pytest that fails a run in which a secret has got out."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

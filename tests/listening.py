@@ -1,7 +1,5 @@
 """Applications that answer real HTTP in a thread of the test."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """A client that polls, and may upgrade, by hand."""
 
-from __future__ import annotations
-
 import json
 from http.client import HTTPConnection
 

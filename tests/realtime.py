@@ -1,7 +1,5 @@
 """An application with connections, and a client that speaks Socket.IO by hand."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import socket

@@ -1,7 +1,5 @@
 """A server with several processes, and clients that stay connected."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import subprocess

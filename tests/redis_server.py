@@ -1,7 +1,5 @@
 """A Redis server of a test's own, which comes and goes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

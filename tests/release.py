@@ -2,8 +2,6 @@
 empty environment of each Python: ``python -m tests.release FOLDER PYTHON...``
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

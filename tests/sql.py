@@ -4,8 +4,6 @@
 statement before it reaches a database.
 """
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import pytest

@@ -1,7 +1,5 @@
 """Records that a test has stored."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from sqlalchemy import orm
 

@@ -1,7 +1,5 @@
 """uvicorn in a thread, for hundreds of tests."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Connections to servers in another time zone than UTC."""
 
-from __future__ import annotations
-
 ZONES = {
     "psycopg": "SET SESSION TIME ZONE 'Asia/Tokyo'",
     "pymysql": "SET time_zone = '+09:00'",

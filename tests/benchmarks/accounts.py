@@ -5,8 +5,6 @@ Run it with ``python -m tests.benchmarks.accounts``. It takes about two minutes.
 ``DATABASE_URL`` it measures on that database, whose tables it makes and drops.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import statistics

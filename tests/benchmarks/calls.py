@@ -5,8 +5,6 @@ Run it with ``python -m tests.benchmarks.calls``. It takes about a minute. With
 ``DATABASE_URL`` it measures on that database, whose tables it makes and drops.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime as dt
 import io

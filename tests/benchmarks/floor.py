@@ -2,8 +2,6 @@
 events, no rights, no checks beyond names and types.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 from urllib.parse import parse_qsl
 

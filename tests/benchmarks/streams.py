@@ -5,8 +5,6 @@ Run ``python -m tests.benchmarks.streams KIT [NUMBER]``. KIT is a copy of the fo
 memory of the server's processes, by connection and by event to all of them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

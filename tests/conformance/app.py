@@ -1,7 +1,5 @@
 """The reference application: every service that the recorded cases expect."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -5,8 +5,6 @@ which ``npm run setup`` has been run. A new database on the server of DATABASE_U
 used.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """A small OAuth 2.0 provider, at the same address as the reference application."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 from flask import Blueprint, jsonify, request

@@ -1,7 +1,5 @@
 """The services of the reference application that have no table."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 from flask import g, jsonify, request, Response

@@ -2,8 +2,6 @@
 applications if ``SERVED`` is set, and writes down what passes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from functools import wraps

@@ -1,7 +1,5 @@
 """Rules for who may call a method, and on which records."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 import pytest

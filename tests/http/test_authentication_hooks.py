@@ -1,7 +1,5 @@
 """Hooks for callers, for owners of records and for passwords."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 
 import pytest

@@ -1,7 +1,5 @@
 """The bounds on one call of a client."""
 
-from __future__ import annotations
-
 import json
 from urllib.parse import quote, unquote
 

@@ -1,7 +1,5 @@
 """Calls in Python that are made in the name of a client are checked as its own."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

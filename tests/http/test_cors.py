@@ -1,7 +1,5 @@
 """Requests of pages of other origins, as ``RECORDS_CORS`` allows them."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 from flask_cors import CORS

@@ -3,8 +3,6 @@
 The types of the page on databases are tried in tests/http/differential.
 """
 
-from __future__ import annotations
-
 import enum
 import json
 from urllib.parse import quote

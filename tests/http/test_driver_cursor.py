@@ -1,7 +1,5 @@
 """Cached plans run on the cursor of the driver, but where somebody listens."""
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 

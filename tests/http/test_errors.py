@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from flask import abort, Flask, redirect
 from werkzeug.exceptions import HTTPException

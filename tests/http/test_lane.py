@@ -1,7 +1,5 @@
 """URLs of services are looked up in a table, and by Werkzeug where it could differ."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

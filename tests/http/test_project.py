@@ -1,7 +1,5 @@
 """Applications that `python -m flask_records new` writes."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

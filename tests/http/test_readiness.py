@@ -1,7 +1,5 @@
 """The readiness of an application, and the command that checks it."""
 
-from __future__ import annotations
-
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 

@@ -1,7 +1,5 @@
 """Recipes of the documentation that need servers, or change all models."""
 
-from __future__ import annotations
-
 import asyncio
 import datetime as dt
 import hashlib

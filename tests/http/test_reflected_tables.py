@@ -1,7 +1,5 @@
 """Tables that were written in SQL, and are reflected."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 import pytest

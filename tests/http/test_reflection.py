@@ -1,7 +1,5 @@
 """Databases that no application was written for, as `serve` serves them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sqlite3

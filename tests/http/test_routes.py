@@ -1,7 +1,5 @@
 """The URLs of services beside those of the application."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 

@@ -1,7 +1,5 @@
 """Rules as queries with values of the user."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 

@@ -1,7 +1,5 @@
 """Results are whole inside of a call, and cut where they leave it."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import FromUser, SQLAlchemyService

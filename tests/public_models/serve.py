@@ -4,8 +4,6 @@
 has nothing of the tests: ``python serve.py URL MODULES REPORT``. The database is empty.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Tests with servers take long: they run with ``-m slow`` only."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A new database on a server, whose URL is printed, and which ends with the input."""
 
-from __future__ import annotations
-
 import sys
 
 from tests.databases import new_database

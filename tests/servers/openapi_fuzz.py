@@ -6,8 +6,6 @@ database on the server of that URL. It ends with an error if an answer is a fail
 the server, or is not in the document, or if the time was too short for each operation.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

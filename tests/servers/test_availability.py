@@ -1,7 +1,5 @@
 """A database that can't serve a call at the moment is a 503, in a bounded time."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 from flask import Flask

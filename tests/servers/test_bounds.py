@@ -1,7 +1,5 @@
 """Queries of clients that fill no memory."""
 
-from __future__ import annotations
-
 import http.client
 
 import pytest

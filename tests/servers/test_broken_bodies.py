@@ -1,7 +1,5 @@
 """Bodies that break on the way to a server."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

@@ -2,8 +2,6 @@
 another one is a 503, with nothing stored.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait

@@ -1,7 +1,5 @@
 """The example starts without any set-up, in all workers at once."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Two workers of gunicorn serve the example as one would."""
 
-from __future__ import annotations
-
 import threading
 from concurrent import futures
 

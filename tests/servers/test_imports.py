@@ -1,7 +1,5 @@
 """Packages of features are imported by the first call that needs them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

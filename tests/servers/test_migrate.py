@@ -1,7 +1,5 @@
 """Flask-Migrate, which writes migrations for the models of an application."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Logins at a provider of somebody else, the package oidc-provider-mock."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Checks of passwords take a bounded memory."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Results that come piece by piece, over real connections."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Reads of a streaming replica of PostgreSQL."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 from flask import Flask

@@ -1,7 +1,5 @@
 """`python -m flask_records serve`, over real HTTP and sockets."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

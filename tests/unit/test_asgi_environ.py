@@ -1,7 +1,5 @@
 """Requests of ASGI servers, as WSGI has them."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

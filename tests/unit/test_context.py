@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from werkzeug.datastructures import Headers
 
 from flask_records import HookContext, Params

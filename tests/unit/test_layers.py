@@ -1,7 +1,5 @@
 """Each room of the package knows the rooms below it alone, by their types, too."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The order of events in the log of a process."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """Options of another form are refused with what to write instead."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

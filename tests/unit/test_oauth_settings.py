@@ -1,7 +1,5 @@
 """Settings of OAuth providers, checked at the start."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 

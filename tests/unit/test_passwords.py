@@ -1,7 +1,5 @@
 """Hashes of passwords, and their checks."""
 
-from __future__ import annotations
-
 import bcrypt
 import pytest
 from argon2 import extract_parameters, Parameters, PasswordHasher, Type

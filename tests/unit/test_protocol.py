@@ -1,7 +1,5 @@
 """Packets of Engine.IO, the bodies that contain them, and messages of Socket.IO."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Profiles of providers, as these document them, and what is left out of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records.authentication.providers import KNOWN, Profile

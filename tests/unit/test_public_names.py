@@ -1,7 +1,5 @@
 """The names that the documentation imports are those that the package exports."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

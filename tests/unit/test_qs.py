@@ -2,8 +2,6 @@
 package that defines the format.
 """
 
-from __future__ import annotations
-
 import pytest
 import qs_codec
 from hypothesis import example, given

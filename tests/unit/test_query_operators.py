@@ -1,7 +1,5 @@
 """The SQL of operators, the values that they refuse, and the whitelist."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import BadRequest, SQLAlchemyService

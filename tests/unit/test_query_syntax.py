@@ -1,7 +1,5 @@
 """The forms of queries, and those that are refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import BadRequest

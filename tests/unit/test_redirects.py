@@ -1,7 +1,5 @@
 """Where a login may end, whatever strangers try, in a browser that follows."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

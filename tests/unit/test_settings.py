@@ -1,7 +1,5 @@
 """Mappings of settings, whose values errors do not show."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records.realtime.settings import CHECKS

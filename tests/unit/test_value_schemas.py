@@ -2,8 +2,6 @@
 check that each value which is answered is valid.
 """
 
-from __future__ import annotations
-
 import enum
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """The phrases that the style avoids, in the package and in the documentation."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

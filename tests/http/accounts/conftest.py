@@ -1,7 +1,5 @@
 """Users who have accounts."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import TableTokens

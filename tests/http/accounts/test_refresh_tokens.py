@@ -1,7 +1,5 @@
 """Logins that are renewed."""
 
-from __future__ import annotations
-
 import logging
 import secrets
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Connections lose their login when the session of their token ends."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import NotAuthenticated, TableTokens

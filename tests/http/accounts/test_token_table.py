@@ -1,7 +1,5 @@
 """Tokens in a table."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -2,8 +2,6 @@
 types of SQLAlchemy-Utils, recipes of SQLAlchemy's documentation, and others.
 """
 
-from __future__ import annotations
-
 import base64
 import datetime as dt
 import enum

@@ -1,7 +1,5 @@
 """The number of records that one call of a client creates, patches or removes."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 

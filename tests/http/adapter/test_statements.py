@@ -1,7 +1,5 @@
 """The statements that calls run."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 

@@ -1,7 +1,5 @@
 """Columns without a form on the wire are found at the start."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 from flask import Flask

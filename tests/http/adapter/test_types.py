@@ -1,7 +1,5 @@
 """Values of all types make the round trip, and others are refused."""
 
-from __future__ import annotations
-
 import json
 import time
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """A client of an application with users, and its answers."""
 
-from __future__ import annotations
-
 import re
 
 from flask import Flask

@@ -1,7 +1,5 @@
 """A client of an application whose only user is Ann, and files with keys."""
 
-from __future__ import annotations
-
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 

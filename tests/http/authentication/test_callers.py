@@ -1,7 +1,5 @@
 """Callers of services, by their tokens and the hooks of their users."""
 
-from __future__ import annotations
-
 import jwt
 import pytest
 from werkzeug.test import EnvironBuilder

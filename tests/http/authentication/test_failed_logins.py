@@ -1,7 +1,5 @@
 """Failed logins are limited, in the process or by Flask-Limiter."""
 
-from __future__ import annotations
-
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Hashes of several formats in one application."""
 
-from __future__ import annotations
-
 import logging
 import sys
 

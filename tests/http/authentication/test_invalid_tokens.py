@@ -1,7 +1,5 @@
 """Tokens that are not valid."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Logouts, and the methods of an authentication service."""
 
-from __future__ import annotations
-
 import json
 
 import jwt

@@ -1,7 +1,5 @@
 """Several authentication services and applications."""
 
-from __future__ import annotations
-
 import pytest
 from argon2 import PasswordHasher
 

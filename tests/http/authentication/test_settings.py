@@ -1,7 +1,5 @@
 """Settings of an authentication service, checked at the start."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Strategies of an application."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import Strategy

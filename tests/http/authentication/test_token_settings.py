@@ -1,7 +1,5 @@
 """Secrets and keys of tokens, checked at the start."""
 
-from __future__ import annotations
-
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519

@@ -1,7 +1,5 @@
 """Access tokens, their claims and their keys."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import time

@@ -1,7 +1,5 @@
 """A client with tokens, and files with keys."""
 
-from __future__ import annotations
-
 import base64
 import json
 

@@ -1,7 +1,5 @@
 """Reads see the settings of PostgreSQL's transactions, and begin none needlessly."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session

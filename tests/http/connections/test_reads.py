@@ -1,7 +1,5 @@
 """A read takes a connection of its own, or that of a session with pending work."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import scoped_session, Session, sessionmaker

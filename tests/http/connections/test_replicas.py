@@ -1,7 +1,5 @@
 """A session that routes statements reads from a replica, and writes to the primary."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session

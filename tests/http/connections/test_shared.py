@@ -1,7 +1,5 @@
 """One connection is enough for a call, its hooks and its session."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session, sessionmaker

@@ -1,7 +1,5 @@
 """The types of columns, each with values at its edges."""
 
-from __future__ import annotations
-
 import datetime as dt
 import enum
 import uuid

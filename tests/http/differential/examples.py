@@ -1,7 +1,5 @@
 """Numbers of random examples."""
 
-from __future__ import annotations
-
 from hypothesis import HealthCheck, settings
 
 MANY = settings(suppress_health_check=list(HealthCheck), print_blob=True)

@@ -1,7 +1,5 @@
 """Queries that are made up, and their form in a query string."""
 
-from __future__ import annotations
-
 import json
 from urllib.parse import quote
 

@@ -2,8 +2,6 @@
 what they find, worked out in Python with the rules of the services.
 """
 
-from __future__ import annotations
-
 import random
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Rules by which databases change what they store, as their page in the docs has it."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 

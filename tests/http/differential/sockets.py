@@ -1,7 +1,5 @@
 """Calls as they come over a socket, where values have types."""
 
-from __future__ import annotations
-
 import json
 
 from werkzeug.datastructures import Headers

@@ -1,7 +1,5 @@
 """The matcher never tells another thing than the database does."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

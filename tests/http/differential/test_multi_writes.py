@@ -1,7 +1,5 @@
 """A write of many takes the records that a find with the same query sees."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

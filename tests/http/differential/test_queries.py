@@ -1,7 +1,5 @@
 """A query finds the records that the reference finds, in the same order."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 

@@ -2,8 +2,6 @@
 rule hides.
 """
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

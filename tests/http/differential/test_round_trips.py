@@ -1,7 +1,5 @@
 """A value that is answered is found, sorted and taken back, whatever its type."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Writes of clients leave what rules in plain Python say, and nothing else."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections import Counter

@@ -2,8 +2,6 @@
 in Python with the rules of the services.
 """
 
-from __future__ import annotations
-
 import random
 from copy import deepcopy
 

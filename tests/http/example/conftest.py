@@ -1,7 +1,5 @@
 """The example application, and people who use it."""
 
-from __future__ import annotations
-
 import pytest
 
 from ...databases import DATABASES, url_of

@@ -1,7 +1,5 @@
 """Messages of the example: what finds give, and what reaches the others."""
 
-from __future__ import annotations
-
 import pytest
 
 from ...authentication import bearer

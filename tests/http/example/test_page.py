@@ -1,7 +1,5 @@
 """The page of the example, and its settings."""
 
-from __future__ import annotations
-
 import re
 from contextlib import ExitStack
 

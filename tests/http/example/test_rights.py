@@ -1,7 +1,5 @@
 """Users of the example see all records, and change their own."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

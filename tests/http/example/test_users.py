@@ -1,7 +1,5 @@
 """People register with the example, log in, and change their records."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 

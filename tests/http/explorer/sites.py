@@ -1,7 +1,5 @@
 """Applications with an explorer."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 from flask import Flask

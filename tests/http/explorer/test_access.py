@@ -1,7 +1,5 @@
 """Where the explorer is on, and for whom."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 

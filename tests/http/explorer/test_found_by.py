@@ -1,7 +1,5 @@
 """Records that another user finds, for callers whom a rule of the application lets."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import pytest

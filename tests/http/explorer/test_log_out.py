@@ -1,7 +1,5 @@
 """Users who are logged out everywhere, by those who may patch them."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import pytest

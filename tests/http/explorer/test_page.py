@@ -1,7 +1,5 @@
 """The page of the explorer and its files, as a browser gets them."""
 
-from __future__ import annotations
-
 import json
 import re
 from graphlib import TopologicalSorter

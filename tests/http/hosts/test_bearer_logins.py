@@ -1,7 +1,5 @@
 """Tokens of a host, as the documentation takes them, over HTTP and over sockets."""
 
-from __future__ import annotations
-
 from contextvars import copy_context
 
 import pytest

@@ -1,7 +1,5 @@
 """Services answer errors on their URLs, and the host answers them on its own."""
 
-from __future__ import annotations
-
 import pytest
 from flask import abort, Flask, request
 from flask_limiter import Limiter

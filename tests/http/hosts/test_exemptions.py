@@ -1,7 +1,5 @@
 """Exemptions of views from checks of a host, by the names of the views."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 from flask_limiter import Limiter

@@ -1,7 +1,5 @@
 """Flask-Login's sessions as credentials, as the documentation makes them."""
 
-from __future__ import annotations
-
 import pytest
 from flask.globals import app_ctx
 from flask_login import login_user, logout_user

@@ -1,7 +1,5 @@
 """Services in a plugin of a host, whose sessions are made in functions."""
 
-from __future__ import annotations
-
 import importlib
 
 import pytest

@@ -1,7 +1,5 @@
 """Flask-Talisman's policy, which allows no inline styles and scripts."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 import pytest

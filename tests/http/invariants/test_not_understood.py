@@ -1,7 +1,5 @@
 """A write on many with a part that is not understood changes nothing."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """No request breaks the server, or reaches records outside of its query."""
 
-from __future__ import annotations
-
 import json
 import re
 from urllib.parse import unquote_to_bytes

@@ -1,7 +1,5 @@
 """Providers that tests of logins share, and sites whose users log in there."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.oauth_providers import (

@@ -1,7 +1,5 @@
 """Where a login ends, the address of the callback, and the limits of both views."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest

@@ -1,7 +1,5 @@
 """Providers that fail, lie or change: an error for people, and never of the server."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

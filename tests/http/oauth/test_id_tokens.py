@@ -1,7 +1,5 @@
 """ID tokens of OpenID Connect: what is forged lets nobody in."""
 
-from __future__ import annotations
-
 import json
 import time
 

@@ -1,7 +1,5 @@
 """A user who is logged in connects a login at a provider."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import TableTokens

@@ -1,7 +1,5 @@
 """Logins at a provider, and the users that they make."""
 
-from __future__ import annotations
-
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The state of a login between its start and its callback."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest

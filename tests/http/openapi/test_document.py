@@ -1,7 +1,5 @@
 """The OpenAPI document of an application with everything, as generators read it."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -2,8 +2,6 @@
 ``tests/clients/reference.test.js``.
 """
 
-from __future__ import annotations
-
 import re
 
 import pytest

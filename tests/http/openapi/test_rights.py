@@ -1,7 +1,5 @@
 """The documents of what one caller may use."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

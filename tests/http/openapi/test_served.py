@@ -1,7 +1,5 @@
 """The OpenAPI document over HTTP: where it is, and who gets it."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """``$contains`` and ``$overlap``: arrays of PostgreSQL, and operators for JSON."""
 
-from __future__ import annotations
-
 import enum
 import json
 from urllib.parse import quote

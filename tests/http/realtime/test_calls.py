@@ -1,7 +1,5 @@
 """Calls of connections."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import logging

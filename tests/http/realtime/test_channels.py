@@ -1,7 +1,5 @@
 """Channels, publishers, and the events of connections."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import (

@@ -1,7 +1,5 @@
 """The scripts of the Socket.IO client, as pages load them."""
 
-from __future__ import annotations
-
 import pytest
 
 from ...realtime import in_memory, make_live_records

@@ -1,7 +1,5 @@
 """Connections that the application ends."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records.realtime import Realtime

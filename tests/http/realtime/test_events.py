@@ -1,7 +1,5 @@
 """Events of calls, and the connections that get them."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import AuthenticationService, Params, Transaction

@@ -1,7 +1,5 @@
 """Fields in events, by receiver."""
 
-from __future__ import annotations
-
 import json
 from contextlib import contextmanager, ExitStack
 

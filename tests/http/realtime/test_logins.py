@@ -1,7 +1,5 @@
 """Logins of connections, and when they end."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import NotAuthenticated, Unavailable

@@ -1,7 +1,5 @@
 """The messages of workers, and the values that never leave a process."""
 
-from __future__ import annotations
-
 import json
 from contextlib import ExitStack
 

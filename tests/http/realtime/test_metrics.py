@@ -1,7 +1,5 @@
 """The numbers that a worker has for its operators."""
 
-from __future__ import annotations
-
 from ...authentication import ANN
 from ...realtime import in_memory, make_live_records
 

@@ -1,7 +1,5 @@
 """Connections that end, as an event of theirs can't be decided."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 

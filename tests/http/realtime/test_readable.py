@@ -1,7 +1,5 @@
 """The ``readable`` rule, in calls and in events."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager, ExitStack
 
 import pytest

@@ -1,7 +1,5 @@
 """The client of connections for tests."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import NotAuthenticated

@@ -1,7 +1,5 @@
 """Applications with real time in servers that hold no connections."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 

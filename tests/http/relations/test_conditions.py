@@ -1,7 +1,5 @@
 """Conditions and sorts that follow relationships."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import BadRequest, NotAuthenticated

@@ -1,7 +1,5 @@
 """Paths and groups in the OpenAPI document, and in types."""
 
-from __future__ import annotations
-
 import pytest
 from openapi_spec_validator import validate
 

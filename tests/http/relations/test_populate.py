@@ -1,7 +1,5 @@
 """``$populate`` over several relationships."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import BadRequest

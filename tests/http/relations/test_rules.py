@@ -1,7 +1,5 @@
 """Rules that follow relationships, in calls and in events."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import BadRequest, FromUser, NotFound

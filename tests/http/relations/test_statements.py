@@ -1,7 +1,5 @@
 """Statements and counts of what a caller may find."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 

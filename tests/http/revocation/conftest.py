@@ -1,7 +1,5 @@
 """Users whose tokens are revoked."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import (

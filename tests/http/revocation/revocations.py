@@ -1,7 +1,5 @@
 """Users whose tokens can be revoked."""
 
-from __future__ import annotations
-
 from flask_records import hash_password, SQLAlchemyService
 from tests.authentication import bearer
 from tests.http.accounts.people import User

@@ -1,7 +1,5 @@
 """Tokens that are logged out."""
 
-from __future__ import annotations
-
 import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier

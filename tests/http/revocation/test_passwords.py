@@ -1,7 +1,5 @@
 """A changed password ends the tokens of a user, without a store for revoked ones."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Marks that revoke tokens, and their end."""
 
-from __future__ import annotations
-
 import time
 from concurrent.futures import ThreadPoolExecutor
 

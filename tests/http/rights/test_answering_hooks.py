@@ -1,7 +1,5 @@
 """Before hooks that answer for a method of a call that rules limit."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import (

@@ -1,7 +1,5 @@
 """Default rules, and applications that are not open to every login by an oversight."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import Change, Forbidden, FromUser, NotFound

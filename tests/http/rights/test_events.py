@@ -1,7 +1,5 @@
 """Events of writes that rules refuse, and of hooks that answer for a method."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 import pytest

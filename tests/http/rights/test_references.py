@@ -1,7 +1,5 @@
 """A client that can't see a record can't refer to it."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import BadRequest

@@ -1,7 +1,5 @@
 """Rules hold for the records that a write leaves behind."""
 
-from __future__ import annotations
-
 from collections import Counter
 from threading import Event, Thread
 

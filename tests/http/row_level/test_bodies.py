@@ -1,7 +1,5 @@
 """No body gives a record away or takes one."""
 
-from __future__ import annotations
-
 import pytest
 
 from .app import calls_of, EVE, NOTES, once, Person, rows_of, TEXT

@@ -1,7 +1,5 @@
 """A hidden field is like one that does not exist."""
 
-from __future__ import annotations
-
 import pytest
 
 from ...authentication import ANN, bearer, log_in

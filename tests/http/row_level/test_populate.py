@@ -1,7 +1,5 @@
 """Populated records are those that the user could read."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import Strategy

@@ -1,7 +1,5 @@
 """No query reaches the records of other users."""
 
-from __future__ import annotations
-
 import pytest
 
 from .app import BY_ID, ids_of, NOTES, once, TEXT

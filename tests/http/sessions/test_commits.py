@@ -1,7 +1,5 @@
 """A call that answers with success has committed, whatever its hooks have done."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

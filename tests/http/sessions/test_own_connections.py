@@ -2,8 +2,6 @@
 as soon as a hook uses it.
 """
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 

@@ -1,7 +1,5 @@
 """Calls within others, and blocks of calls, are committed or undone together."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 

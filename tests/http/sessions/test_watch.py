@@ -1,7 +1,5 @@
 """Events of what the application writes through the session by itself."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 from flask import Flask, request

@@ -2,8 +2,6 @@
 and what the application has in progress stays its own.
 """
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 

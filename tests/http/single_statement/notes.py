@@ -1,7 +1,5 @@
 """Models of notes that are made for a test, each with a database of its own."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from sqlalchemy.orm import mapped_column, sessionmaker
 

@@ -1,7 +1,5 @@
 """A single statement answers, stores and sends the same as the unit of work."""
 
-from __future__ import annotations
-
 import pytest
 
 from ...sql import statements_of

@@ -1,7 +1,5 @@
 """Listeners to models and sessions are called, however late they come."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm

@@ -1,7 +1,5 @@
 """Many records that one statement creates come in the order of their bodies."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """A single statement writes a model only if nothing of the model is passed over."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import (

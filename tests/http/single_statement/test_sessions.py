@@ -1,7 +1,5 @@
 """Single statements keep to the session, its transaction and its instances."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import pytest

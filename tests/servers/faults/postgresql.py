@@ -1,7 +1,5 @@
 """A PostgreSQL of a test's own, which it may stop."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """A disk without room puts writes off, and takes them again when there is some."""
 
-from __future__ import annotations
-
 import pytest
 import requests
 import sqlalchemy as sa

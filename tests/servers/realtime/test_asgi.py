@@ -1,7 +1,5 @@
 """Connections of an ASGI server, which take no threads."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import threading

@@ -1,7 +1,5 @@
 """Requests of a Flask application that an ASGI server serves."""
 
-from __future__ import annotations
-
 import http.client
 import socket
 import threading

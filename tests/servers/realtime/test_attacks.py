@@ -1,7 +1,5 @@
 """Clients that take more than their share of the example."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The end of a server that has connections, and its reload."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import operator

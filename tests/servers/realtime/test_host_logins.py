@@ -1,7 +1,5 @@
 """Events for those whom a token of the host names, over sockets and as streams."""
 
-from __future__ import annotations
-
 import pytest
 
 from flask_records import NotAuthenticated, SQLAlchemyService, Strategy

@@ -1,7 +1,5 @@
 """Clients of Socket.IO 2, and all that their protocol does differently."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

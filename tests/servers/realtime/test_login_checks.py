@@ -1,7 +1,5 @@
 """Logins of connections that the server checks again."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Events of several processes with Redis."""
 
-from __future__ import annotations
-
 import uuid
 from contextlib import contextmanager
 

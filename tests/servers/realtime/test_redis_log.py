@@ -1,7 +1,5 @@
 """The log that workers share in Redis."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import uuid

@@ -1,7 +1,5 @@
 """The same cases with each server that applications use."""
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import closing, contextmanager

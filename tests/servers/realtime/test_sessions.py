@@ -1,7 +1,5 @@
 """Sessions: their number, their transports and their lifetime."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """Streams of events over plain HTTP."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack

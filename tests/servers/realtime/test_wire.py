@@ -1,7 +1,5 @@
 """Answers to strangers: nonsense, other sites, and too many clients."""
 
-from __future__ import annotations
-
 import socket
 import struct
 from itertools import product
