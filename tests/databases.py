@@ -12,10 +12,7 @@ from sqlalchemy.orm import DeclarativeBase
 
 from flask_records import FlaskRecords, SQLAlchemyService
 
-SERVERS = {
-    "postgresql": "TEST_POSTGRESQL_URL",
-    "mariadb": "TEST_MARIADB_URL",
-}
+SERVERS = {"postgresql": "TEST_POSTGRESQL_URL", "mariadb": "TEST_MARIADB_URL"}
 """The databases that run as servers, and what tells their URL."""
 
 MISSING = {server: name for server, name in SERVERS.items() if not os.environ.get(name)}

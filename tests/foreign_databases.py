@@ -57,10 +57,7 @@ def shop_of_records(metadata):
     return [
         (artist, [(1, "AC/DC"), (2, "Accept")]),
         (album, [(1, "For Those About To Rock", 1), (2, "Balls to the Wall", 2)]),
-        (
-            track,
-            [(1, "Rock", 1, Decimal("0.99")), (2, "Balls", 2, Decimal("1.99"))],
-        ),
+        (track, [(1, "Rock", 1, Decimal("0.99")), (2, "Balls", 2, Decimal("1.99"))]),
         (playlist, [(1, "Music")]),
         (playlist_track, [(1, 1), (1, 2)]),
         (employee, [(1, "Adams", None, hired), (2, "Edwards", 1, hired)]),

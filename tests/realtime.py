@@ -10,12 +10,7 @@ from http.client import HTTPConnection
 import websocket
 from sqlalchemy.orm import DeclarativeBase
 
-from flask_records import (
-    RecordsError,
-    SQLAlchemyService,
-    TableTokens,
-    TokenMixin,
-)
+from flask_records import RecordsError, SQLAlchemyService, TableTokens, TokenMixin
 from flask_records.realtime import Realtime
 
 from .authentication import ANN, make_records, serving

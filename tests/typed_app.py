@@ -23,11 +23,7 @@ class Typists:
 
 
 typists = records.add(
-    "typists",
-    Typists(),
-    methods=["tell"],
-    events=["typing"],
-    schemas={"tell": Place},
+    "typists", Typists(), methods=["tell"], events=["typing"], schemas={"tell": Place}
 )
 app = create_app()
 asgi = realtime.asgi(app)

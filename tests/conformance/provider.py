@@ -46,10 +46,7 @@ def blueprint():
         answer = {"code": f"code-for-{name}"}
 
         if name == "denied":
-            answer = {
-                "error": "access_denied",
-                "error_description": "The user said no",
-            }
+            answer = {"error": "access_denied", "error_description": "The user said no"}
 
         answer["state"] = request.args["state"]
         location = f"{request.args['redirect_uri']}?{urlencode(answer)}"

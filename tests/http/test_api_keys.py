@@ -88,10 +88,7 @@ class Api:
         records.add("keys", self.keys, **{"readable": MINE, **options})
         records.add("rooms", SQLAlchemyService(Room), strategies=BOTH)
         messages = SQLAlchemyService(
-            Message,
-            whitelist=["$populate"],
-            relations=["room"],
-            aggregates=["roomId"],
+            Message, whitelist=["$populate"], relations=["room"], aggregates=["roomId"]
         )
         records.add("messages", messages, strategies=BOTH)
         open_rooms = SQLAlchemyService(Room)
@@ -378,10 +375,7 @@ def test_a_key_ends_when_it_is_removed_or_its_user_is(api):
 def test_a_key_ends_with_the_password_of_its_user(api):
     key = api.make()["key"]
     api.send(
-        "PATCH",
-        f"/users/{api.ann}",
-        headers=api.log_in(ANN),
-        json={"password": "new"},
+        "PATCH", f"/users/{api.ann}", headers=api.log_in(ANN), json={"password": "new"}
     )
 
     assert api.send("GET", "/messages", key)[0] == 401

@@ -97,10 +97,7 @@ def test_each_application_has_its_own_bounds(ask):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        (
-            {"condition": 1},
-            "RECORDS_BOUNDS has no key 'condition'. The keys are 'con",
-        ),
+        ({"condition": 1}, "RECORDS_BOUNDS has no key 'condition'. The keys are 'con"),
         ({"multi": 0}, r"RECORDS_BOUNDS\['multi'\] must be a positive integer, not 0"),
         ({"multi": True}, "must be a positive integer, not True"),
         ({"list_items": "5"}, "must be a positive integer, not '5'"),

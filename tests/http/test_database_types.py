@@ -116,12 +116,7 @@ def test_an_answered_value_is_found_and_taken_back(
             (MARIADB, mysql.TIMESTAMP(), "2107-01-01", MISFIT),
             (POSTGRESQL, AWARE, "9999-12-31T23:00:00Z", "is out of range"),
             (POSTGRESQL, AWARE, "0001-01-01T01:00:00Z", "is out of range"),
-            (
-                MARIADB,
-                sa.Uuid(),
-                "12345678-1234-8234-1234-123456789012",
-                MISFIT,
-            ),
+            (MARIADB, sa.Uuid(), "12345678-1234-8234-1234-123456789012", MISFIT),
             (POSTGRESQL, MATRIX, [1], "is not a list"),
             (POSTGRESQL, MATRIX, [[2**15]], "is out of range"),
         ]

@@ -461,8 +461,7 @@ def test_rules_are_asked_once_for_each_call(open_site):
 
 
 @pytest.mark.parametrize(
-    ("answer", "ids"),
-    [(True, [1, 2, 3]), (False, []), (None, []), ({"owner": 1}, [1])],
+    ("answer", "ids"), [(True, [1, 2, 3]), (False, []), (None, []), ({"owner": 1}, [1])]
 )
 def test_readable_answers_for_all_none_or_those_that_match(open_site, answer, ids):
     site = open_site(readable=lambda user: answer)

@@ -82,10 +82,7 @@ def test_value_on_the_wire_beside_a_large_integer(value, form):
     def refuse(constant):
         raise AssertionError(f"{constant} is not JSON")
 
-    assert json.loads(text, parse_constant=refuse) == {
-        "value": [form],
-        "large": 2**70,
-    }
+    assert json.loads(text, parse_constant=refuse) == {"value": [form], "large": 2**70}
 
 
 @pytest.mark.parametrize("value", [Formless(), {"a": [Formless()]}, object()])

@@ -78,10 +78,7 @@ class Described:
 
 
 def create_app(described=None, max_size=None, **config):
-    parsers = {
-        **BODY_PARSERS,
-        "multipart/form-data": MultipartParser(max_size),
-    }
+    parsers = {**BODY_PARSERS, "multipart/form-data": MultipartParser(max_size)}
     db = SQLAlchemy(model_class=Base)
     records = FlaskRecords(body_parsers=parsers)
     records.add("photos", SQLAlchemyService(Photo), public=True)

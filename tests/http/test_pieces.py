@@ -194,10 +194,7 @@ def test_transaction_around_pieces_is_undone_if_the_client_leaves(client):
 
 
 def test_pieces_are_cut_as_records_are(client):
-    assert pieces_of(client.get("/exports")) == [
-        {"text": "a"},
-        {"text": "b"},
-    ]
+    assert pieces_of(client.get("/exports")) == [{"text": "a"}, {"text": "b"}]
 
 
 def test_pieces_for_python_hide_their_fields_where_they_are_sent(records, app):

@@ -124,10 +124,7 @@ def test_a_call_in_python_keeps_objects_unless_fields_are_hidden():
     with app.app_context():
         hidden, shown = things.find(), open_things.find()
 
-    assert (hidden, shown) == (
-        {"id": 1, "text": "hi", "token": "t0ken"},
-        Note(1, "hi"),
-    )
+    assert (hidden, shown) == ({"id": 1, "text": "hi", "token": "t0ken"}, Note(1, "hi"))
 
 
 def things_of(result):
@@ -155,10 +152,7 @@ def test_events_have_records():
     [
         (User(id=1), "The result of 'things.find' is an instance of the model 'User'"),
         ([User(id=1)], "The result of 'things.find'[0] is an instance"),
-        (
-            {"id": 1, "user": User(id=1)},
-            "A value in a result is an instance",
-        ),
+        ({"id": 1, "user": User(id=1)}, "A value in a result is an instance"),
         (Note(1, User(id=1)), "A value in a result is an instance"),
         (row(), "The result of 'things.find' is a named tuple, or a row of a"),
         ([Point(1, "t0ken")], "The result of 'things.find'[0] is a named tuple"),

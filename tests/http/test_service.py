@@ -66,10 +66,7 @@ def test_nested_calls_have_their_own_context_and_params(client, rooms, messages)
 
     client.post("/messages?$select=text", json={"text": "hi"})
 
-    assert seen == [
-        ("rooms", None, {}),
-        ("messages", "rest", {"$select": "text"}),
-    ]
+    assert seen == [("rooms", None, {}), ("messages", "rest", {"$select": "text"})]
 
 
 def test_methods_are_those_that_the_object_has(records):

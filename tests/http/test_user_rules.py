@@ -3,13 +3,7 @@
 import pytest
 from flask import Flask
 
-from flask_records import (
-    FlaskRecords,
-    FromUser,
-    Params,
-    restrict,
-    SQLAlchemyService,
-)
+from flask_records import FlaskRecords, FromUser, Params, restrict, SQLAlchemyService
 from flask_records.query.rules import UserRule
 
 from ..databases import served

@@ -18,14 +18,7 @@ from pathlib import Path
 import pytest
 
 from ..leaks import current_test, LEAKS
-from ..processes import (
-    call,
-    connected,
-    environment,
-    free_port,
-    logged_in,
-    ROOT,
-)
+from ..processes import call, connected, environment, free_port, logged_in, ROOT
 from ..waiting import START, wait_until
 
 README = ROOT.joinpath("README.md").read_text()

@@ -71,10 +71,7 @@ def bcrypted(password):
 
 @pytest.mark.parametrize(
     ("costs", "parameters"),
-    [
-        ({}, (2, 19 * 1024, 1)),
-        ({"memory": 128, "passes": 3}, (3, 128, 1)),
-    ],
+    [({}, (2, 19 * 1024, 1)), ({"memory": 128, "passes": 3}, (3, 128, 1))],
 )
 def test_hash_is_argon2id_of_the_configured_cost(costs, parameters):
     hash = Passwords(**costs).hash(PASSWORD)

@@ -6,12 +6,7 @@ from hypothesis import strategies as st
 
 from flask_records import BadRequest
 from flask_records.realtime import protocol as protocols
-from flask_records.realtime.protocol import (
-    ClientMessage,
-    Legacy,
-    Modern,
-    Packet,
-)
+from flask_records.realtime.protocol import ClientMessage, Legacy, Modern, Packet
 
 LIMIT = 1_000_000
 BOTH = [Modern, Legacy]

@@ -36,11 +36,7 @@ def condition(field, operator, value, dialect="postgresql"):
             ["5", "null"],
             "'[\"5\", \"null\"]' is not a valid 'age': it is not a list of two values.",
         ),
-        (
-            "$null",
-            "1",
-            "'1' is not a valid 'age': it is neither true nor false.",
-        ),
+        ("$null", "1", "'1' is not a valid 'age': it is neither true nor false."),
         ("$like", "5", "'age' is not text."),
         ("$search", "5", "'age' is not text."),
         ("$regex", "5", "'age' is not text."),

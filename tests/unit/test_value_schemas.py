@@ -31,10 +31,7 @@ def schema_of(type_, **options):
     [
         (sa.String(20), {"type": "string", "maxLength": 20}),
         (sa.Text(), {"type": "string"}),
-        (
-            sa.SmallInteger(),
-            {"type": "integer", "minimum": -32768, "maximum": 32767},
-        ),
+        (sa.SmallInteger(), {"type": "integer", "minimum": -32768, "maximum": 32767}),
         (sa.Numeric(8, 2), {"type": "string", "format": "decimal"}),
         (sa.Numeric(8, 2, asdecimal=False), {"type": "number"}),
         (sa.Enum(Color), {"type": "string", "enum": ["red", "green"]}),

@@ -76,11 +76,7 @@ def use_reset(client, token):
     return act(client, "resetPwdLong", {"token": token, "password": NEW})
 
 
-USES = {
-    verify_token: use_verify,
-    reset_token: use_reset,
-    change_token: use_verify,
-}
+USES = {verify_token: use_verify, reset_token: use_reset, change_token: use_verify}
 
 each_kind = pytest.mark.parametrize("make", USES)
 

@@ -504,8 +504,7 @@ def test_cookies_of_tabs_that_renew_at_once_both_work(cookie_client):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"refresh": True}, {"refresh": "cookies", "tokens": TableTokens(Token)}],
+    "options", [{"refresh": True}, {"refresh": "cookies", "tokens": TableTokens(Token)}]
 )
 def test_refresh_tokens_need_a_store(options):
     with pytest.raises(ValueError, match=r"tokens=TableTokens\(Token\)"):

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import (
-    DeclarativeBase,
-    Mapped,
-    mapped_column,
-    relationship,
-)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from flask_records import (
     BadRequest,
@@ -153,8 +148,7 @@ def dangling(name):
 
 REQUIRED = BadRequest("'needed' is required.", errors={"needed": "is required"})
 REFERRED_TO = Conflict(
-    "Other records still refer to this one.",
-    errors={"id": "is still referred to"},
+    "Other records still refer to this one.", errors={"id": "is still referred to"}
 )
 
 

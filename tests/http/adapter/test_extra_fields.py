@@ -24,8 +24,7 @@ class Photo(Base):
     file: Mapped[str]
     parentId: Mapped[int | None] = mapped_column()
     parent: Mapped[Photo | None] = relationship(
-        primaryjoin="foreign(Photo.parentId) == Photo.id",
-        remote_side=[id],
+        primaryjoin="foreign(Photo.parentId) == Photo.id", remote_side=[id]
     )
 
 

@@ -55,10 +55,7 @@ def refusal(response):
 
 
 def too_many(method, limit, cure):
-    return (
-        400,
-        f"Can not {method} more than {limit} records in one call. {cure}",
-    )
+    return (400, f"Can not {method} more than {limit} records in one call. {cure}")
 
 
 def test_as_many_records_as_are_allowed_are_written(client, messages):

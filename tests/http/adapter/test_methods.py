@@ -9,12 +9,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import (
-    NotFound,
-    Page,
-    Params,
-    SQLAlchemyService,
-)
+from flask_records import NotFound, Page, Params, SQLAlchemyService
 
 from ...databases import serving_models
 

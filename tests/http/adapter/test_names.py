@@ -90,8 +90,7 @@ def test_a_hybrid_may_be_a_subquery(database_url):
 
 
 @pytest.mark.parametrize(
-    ("name", "other"),
-    [("order.no", "order_no"), ("$price", "price"), ("a[b]", "a_b")],
+    ("name", "other"), [("order.no", "order_no"), ("$price", "price"), ("a[b]", "a_b")]
 )
 def test_a_name_with_a_meaning_in_queries_is_refused(name, other):
     id = sa.Column("id", sa.Integer, primary_key=True)

@@ -5,11 +5,7 @@ import sqlalchemy as sa
 from flask import Flask
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from flask_records import (
-    BadRequest,
-    Params,
-    SQLAlchemyService,
-)
+from flask_records import BadRequest, Params, SQLAlchemyService
 
 from ...databases import serving_models
 

@@ -6,12 +6,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import (
-    DeclarativeBase,
-    Mapped,
-    mapped_column,
-    validates,
-)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
 
 from flask_records import BadRequest, SQLAlchemyService
 

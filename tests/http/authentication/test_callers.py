@@ -4,13 +4,7 @@ import jwt
 import pytest
 from werkzeug.test import EnvironBuilder
 
-from flask_records import (
-    BadRequest,
-    Forbidden,
-    NotAuthenticated,
-    NotFound,
-    Unavailable,
-)
+from flask_records import BadRequest, Forbidden, NotAuthenticated, NotFound, Unavailable
 from flask_records.http.blueprint import max_body_size
 from tests.authentication import bearer, log_in, LOGIN, make_records, serving, signed
 from tests.http.authentication.authenticated import refused, USER

@@ -53,10 +53,7 @@ def test_closed_service_needs_the_strategies_that_it_names():
         ({"strategies": [["jwt"]]}, "['strategies'] must be a list of texts, not"),
         ({"passwords": 5}, "['passwords'] must be a mapping, not 5."),
         ({"oauth": []}, "['oauth'] must be a mapping."),
-        (
-            {"allow_short_secret": 1},
-            "['allow_short_secret'] must be True or False",
-        ),
+        ({"allow_short_secret": 1}, "['allow_short_secret'] must be True or False"),
         (
             {"strategies": ["jwt", "locale"]},
             "['strategies'] names 'locale', which is not a strategy. The strategies"

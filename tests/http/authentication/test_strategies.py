@@ -3,14 +3,7 @@
 import pytest
 
 from flask_records import Strategy
-from tests.authentication import (
-    API_KEY,
-    bearer,
-    LOGIN,
-    make_records,
-    serving,
-    signed,
-)
+from tests.authentication import API_KEY, bearer, LOGIN, make_records, serving, signed
 from tests.http.authentication.authenticated import (
     KEY,
     NOT_ALLOWED,

@@ -76,12 +76,7 @@ KEEP = f" To leave SECRET_KEY as it is, set {OWN} to a new one."
         ({"secret": "x" * 31}, {}, OWN, ""),
         ({}, {"SECRET_KEY": "dev"}, "SECRET_KEY", KEEP),
         ({}, {"SECRET_KEY": b"dev"}, "SECRET_KEY", KEEP),
-        (
-            {"secret": SECRET, "secrets": ["old"]},
-            {},
-            f"An older secret of {OWN}",
-            "",
-        ),
+        ({"secret": SECRET, "secrets": ["old"]}, {}, f"An older secret of {OWN}", ""),
         (
             {},
             {"SECRET_KEY": SECRET, "SECRET_KEY_FALLBACKS": ["old"]},

@@ -112,7 +112,7 @@ COMPARISONS = {
             _without_accents,
             _without_accents,
             re.IGNORECASE,
-        ),
+        )
     },
 }
 """The fields that a database compares in a way of its own."""
@@ -151,10 +151,7 @@ class World:
         db, records = SQLAlchemy(model_class=Base), FlaskRecords(app_errors=True)
         names = [*WHITELIST, "$not", "$nor"]
         added = SQLAlchemyService(
-            Thing,
-            multi=True,
-            whitelist=names,
-            paginate={"default": 20, "max": 50},
+            Thing, multi=True, whitelist=names, paginate={"default": 20, "max": 50}
         )
         service = records.add("things", added, public=True)
 

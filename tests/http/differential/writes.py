@@ -16,10 +16,7 @@ DRAFTS = {**ORG, "$or": [OWN, {"status": "draft"}]}
 RULES = {
     "people": {"readable": ORG, "allow": dict.fromkeys(WRITES, False)},
     "projects": {"readable": ORG, "allow": {"create": ORG, "patch": OF_OWNERS}},
-    "members": {
-        "readable": MEMBERS,
-        "allow": dict.fromkeys(WRITES, OWNERS),
-    },
+    "members": {"readable": MEMBERS, "allow": dict.fromkeys(WRITES, OWNERS)},
     "tasks": {
         "readable": ORG,
         "allow": {

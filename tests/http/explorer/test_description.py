@@ -13,14 +13,7 @@ from flask_records.realtime import Realtime
 from ...authentication import ANN, bearer, log_in, make_records
 from ...models import Message, Room
 from ...oauth_providers import make_members, serving_logins
-from .sites import (
-    described,
-    Explored,
-    make_chat,
-    ON,
-    SERVICES,
-    serving_explorer,
-)
+from .sites import described, Explored, make_chat, ON, SERVICES, serving_explorer
 
 KEYS = {
     *("name", "prefix", "realtime", "logins", "user", "userPath"),

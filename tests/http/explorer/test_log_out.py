@@ -4,12 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from flask_records import (
-    AuthenticationService,
-    FlaskRecords,
-    FromUser,
-    TableTokens,
-)
+from flask_records import AuthenticationService, FlaskRecords, FromUser, TableTokens
 
 from ...authentication import bearer
 from ..accounts.people import everywhere, is_valid, served, Token

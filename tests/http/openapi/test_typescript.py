@@ -253,11 +253,7 @@ def test_values_have_the_types_of_their_schemas():
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "rooms/<int:room>/bells",
-        "rooms/:room/bells",
-        "rooms/<any(a, b):room>/bells",
-    ],
+    ["rooms/<int:room>/bells", "rooms/:room/bells", "rooms/<any(a, b):room>/bells"],
 )
 def test_paths_with_values_have_a_pattern(path):
     app = Flask("tests")

@@ -2,9 +2,7 @@
 
 import pytest
 
-from flask_records import (
-    Conflict,
-)
+from flask_records import Conflict
 from flask_records.realtime import Realtime
 
 from ...authentication import ANN, bearer

@@ -193,9 +193,7 @@ def test_rights_are_those_of_now_not_of_the_login(open_site, rule):
     assert seen == ["B"]
 
 
-def test_rights_that_are_taken_later_in_a_transaction_are_gone_for_all_of_it(
-    open_site,
-):
+def test_rights_that_are_taken_later_in_a_transaction_are_gone_for_all_of_it(open_site):
     site = open_site(by_age)
     site.records["users"].patch(1, {"age": 18})
     ann = site.connect(ANN)

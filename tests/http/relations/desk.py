@@ -118,11 +118,7 @@ TICKETS = [
     ticket(3, 2, "open", None, assignee=2, parent=1),
     ticket(4, 2, "open", 10, parent=2),
 ]
-TAGGINGS = [
-    {"ticket": 1, "tag": 1},
-    {"ticket": 1, "tag": 2},
-    {"ticket": 2, "tag": 3},
-]
+TAGGINGS = [{"ticket": 1, "tag": 1}, {"ticket": 1, "tag": 2}, {"ticket": 2, "tag": 3}]
 COMMENTS = [
     {"id": 1, "text": "hi", "internal": False, "ticketId": 1},
     {"id": 2, "text": "psst", "internal": True, "ticketId": 1},

@@ -7,11 +7,7 @@ from threading import Barrier
 import pytest
 import sqlalchemy as sa
 
-from flask_records import (
-    AuthenticationService,
-    FlaskRecords,
-    Transaction,
-)
+from flask_records import AuthenticationService, FlaskRecords, Transaction
 from tests.authentication import bearer, signed
 from tests.http.accounts.people import clock, everywhere, is_valid, served
 from tests.http.authentication.authenticated import refused

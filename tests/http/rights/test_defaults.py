@@ -83,10 +83,7 @@ TO = Change(of=ORG, to={"userid": 1})
 @pytest.mark.parametrize(
     ("defaults", "error"),
     [
-        (
-            {"readable": ORG},
-            "'readable' does not fit 'Member': 'orgId'.*members.*read",
-        ),
+        ({"readable": ORG}, "'readable' does not fit 'Member': 'orgId'.*members.*read"),
         (
             {"allow": {"patch": ORG}},
             r"'patch' in 'allow' does not fit .*: 'orgId'.*allow={",

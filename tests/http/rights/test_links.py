@@ -9,12 +9,7 @@ import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from flask_records import (
-    FlaskRecords,
-    Operator,
-    readers,
-    SQLAlchemyService,
-)
+from flask_records import FlaskRecords, Operator, readers, SQLAlchemyService
 
 from ...authentication import add_users, SECRET
 from ...databases import served

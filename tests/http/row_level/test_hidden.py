@@ -41,10 +41,7 @@ PASSWORD_QUERIES = {
     ("options", "note"),
     [
         ({"hidden": ["userId"]}, {"id": 1, "text": "new", "rank": None}),
-        (
-            {"readonly": ["userId"]},
-            {"id": 1, "text": "new", "rank": None, "userId": 1},
-        ),
+        ({"readonly": ["userId"]}, {"id": 1, "text": "new", "rank": None, "userId": 1}),
     ],
 )
 def test_field_of_the_owner_may_be_hidden_or_readonly(options, note):

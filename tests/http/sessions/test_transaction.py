@@ -3,11 +3,7 @@
 import pytest
 import sqlalchemy as sa
 
-from flask_records import (
-    Forbidden,
-    RecordsError,
-    Transaction,
-)
+from flask_records import Forbidden, RecordsError, Transaction
 
 from ...databases import served
 from ...stored import stored

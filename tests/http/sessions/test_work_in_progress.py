@@ -5,11 +5,7 @@ and what the application has in progress stays its own.
 import pytest
 import sqlalchemy as sa
 
-from flask_records import (
-    BadRequest,
-    RecordsError,
-    Transaction,
-)
+from flask_records import BadRequest, RecordsError, Transaction
 
 from ...databases import served
 from ...models import Message, Room

@@ -13,12 +13,7 @@ from .twins import kinds, observed
 
 
 @pytest.mark.parametrize(
-    ("path", "size"),
-    [
-        ("things", 1500),
-        ("stamps", 150),
-        ("words", 150),
-    ],
+    ("path", "size"), [("things", 1500), ("stamps", 150), ("words", 150)]
 )
 def test_many_records_come_in_the_order_of_their_bodies(twins, path, size):
     numbers = random.Random(size).sample(range(size), size)

@@ -2,12 +2,7 @@
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import (
-    DeclarativeBase,
-    mapped_column,
-    relationship,
-    validates,
-)
+from sqlalchemy.orm import DeclarativeBase, mapped_column, relationship, validates
 
 from .notes import note_of
 from .twins import nothing
@@ -159,8 +154,7 @@ VARIANTS = [
 
 
 @pytest.mark.parametrize(
-    ("make", "methods"),
-    [pytest.param(*each, id=each[0].__name__) for each in VARIANTS],
+    ("make", "methods"), [pytest.param(*each, id=each[0].__name__) for each in VARIANTS]
 )
 def test_a_model_with_nothing_to_honour_is_written_by_one_statement(
     make_notes, make, methods

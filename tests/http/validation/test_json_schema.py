@@ -101,16 +101,8 @@ def test_bodies_are_those_of_the_class(app):
     assert schemas["BooksCreate"] == {
         "type": "object",
         "properties": {
-            "fullTitle": {
-                "type": "string",
-                "minLength": 1,
-            },
-            "pages": {
-                "anyOf": [
-                    {"type": "integer", "minimum": 1},
-                    {"type": "null"},
-                ],
-            },
+            "fullTitle": {"type": "string", "minLength": 1},
+            "pages": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]},
             "parts": {"type": "array", "items": RECURSIVE},
         },
         # The column can't be null, and the class has no value for it.

@@ -110,11 +110,7 @@ def test_connections_and_streams_end_at_once_when_the_server_stops(tmp_path, nam
 
 @pytest.mark.parametrize(
     ("serve", "number"),
-    [
-        (gunicorn, signal.SIGTERM),
-        (uvicorn, signal.SIGTERM),
-        (gunicorn, signal.SIGHUP),
-    ],
+    [(gunicorn, signal.SIGTERM), (uvicorn, signal.SIGTERM), (gunicorn, signal.SIGHUP)],
     ids=["gunicorn-stop", "uvicorn-stop", "gunicorn-reload"],
 )
 def test_calls_in_progress_are_answered_before_the_end(tmp_path, serve, number):

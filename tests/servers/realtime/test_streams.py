@@ -271,10 +271,7 @@ def test_client_that_reads_nothing_is_cut_off_alone(public, tmp_path, way):
     settings = {**STREAM, "max_unsent": 100_000}
 
     with live(public, tmp_path, settings) as site:
-        with (
-            listening(site.url, buffer=4096) as slow,
-            listening(site.url) as other,
-        ):
+        with listening(site.url, buffer=4096) as slow, listening(site.url) as other:
 
             def fill():
                 while len(site.connections) == 2:
