@@ -50,7 +50,7 @@ class Token(TokenMixin, Base):
     __tablename__ = "token"
 
 
-def make_records(store, mails, *, limiter=None, refresh=True, **users):
+def make_records(store, mails, *, limiter=None, refresh=True, staff=None, **users):
     """An extension with users whose logins are renewed."""
     records = FlaskRecords(app_errors=True, limiter=limiter)
     authentication = AuthenticationService(
@@ -63,8 +63,8 @@ def make_records(store, mails, *, limiter=None, refresh=True, **users):
     users = {"public": ["create"], "allow": ANY_LOGIN, **users}
     users = records.add("users", service, **users)
     users.before("create", "update", "patch")(hash_password())
-    staff = AuthenticationService(tokens=store, refresh=refresh, settings="STAFF")
-    records.add("staff-login", staff)
+    options = {"tokens": staff or store, "refresh": refresh, "settings": "STAFF"}
+    records.add("staff-login", AuthenticationService(**options))
     accounts = AccountManagement(authentication, send=mails.append)
     records.add("authManagement", accounts, public=["create"])
     users.events("created")(accounts.send_verification)

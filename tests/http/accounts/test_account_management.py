@@ -20,12 +20,14 @@ from flask_records import (
     Forbidden,
     SQLAlchemyService,
     TableTokens,
+    TokenMixin,
 )
 from flask_records.accounts import AccountManagement, Mail, print_mail
 from flask_records.openapi import document
 from tests.authentication import ANY_LOGIN, bearer, SECRET
 from tests.http.accounts.people import (
     act,
+    Base,
     clock,
     email_of,
     everywhere,
@@ -245,6 +247,29 @@ def test_tokens_of_one_kind_are_not_tokens_of_another(client, ann, mails):
     ]
 
     assert [answer.status_code for answer in answers] == [400, 400, 400, 401]
+
+
+class StaffToken(TokenMixin, Base):
+    __tablename__ = "staff_token"
+
+
+@in_sqlite
+def test_sessions_of_all_logins_end_with_the_proof_of_an_address(
+    store, mails, database_url
+):
+    records = make_records(store, mails, staff=TableTokens(StaffToken))
+    login = {"strategy": "local", "email": email_of("ann"), "password": PASSWORD}
+
+    with served(records, database_url) as app:
+        client = app.test_client()
+        register(client, "ann")
+        token = client.post("/staff-login", json=login).json["refreshToken"]
+        renewal = {"strategy": "refresh", "refreshToken": token}
+        before = client.post("/staff-login", json=renewal).status_code
+        use_verify(client, mails[-1].token)
+        after = client.post("/staff-login", json=renewal).status_code
+
+    assert (before, after) == (201, 401)
 
 
 @in_sqlite
