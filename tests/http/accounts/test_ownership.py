@@ -13,6 +13,7 @@ from flask_records import (
     FlaskRecords,
     FromUser,
     hash_password,
+    OAuthStrategy,
     SQLAlchemyService,
     TableTokens,
     TokenMixin,
@@ -272,6 +273,23 @@ def test_emails_of_their_own_address_confirm_it(site, provider, is_verified):
     site.log_in()
 
     assert site.users()[0]["isVerified"] == is_verified
+
+
+class AtWork(OAuthStrategy):
+    def user_data(self, login, profile, user):
+        return {**super().user_data(login, profile, user), "email": "ann@work.example"}
+
+
+@in_sqlite
+def test_provider_confirms_no_address_that_the_application_sets(
+    site, records, provider
+):
+    records.authentication().strategies["fake"] = AtWork()
+    provider.claims = {"id": "1", "email": email_of("ann"), "email_verified": True}
+
+    assert error_of(site.log_in()) is None
+    [user] = site.users()
+    assert (user["email"], user["isVerified"]) == ("ann@work.example", False)
 
 
 @in_sqlite

@@ -178,6 +178,14 @@ POPULATED = [
 ]
 
 
+def test_order_by_a_field_that_is_hidden_is_left_out():
+    with serving_models("sqlite://", services(hidden=["name"])) as client:
+        fill(client)
+        ann = client.get("/people/1?$populate=reports").json
+
+    assert [each["id"] for each in ann["reports"]] == [2, 3]
+
+
 @pytest.mark.parametrize(("url", "result"), POPULATED)
 def test_relationships_of_all_kinds_in_the_order_of_the_model(app, url, result):
     assert app.test_client().get(url).json == result
