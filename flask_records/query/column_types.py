@@ -256,6 +256,7 @@ def _decorated(type_: TypeDecorator[t.Any], dialect: sa.Dialect) -> Conversion |
             cast=trial.reader(conversion.cast),
             # An object has no length.
             check=None,
+            compared_by_database=True,
             select=None,
             has_form=False,
         )

@@ -449,6 +449,16 @@ def test_a_type_whose_values_do_not_come_back_has_no_form(type_):
             pass
 
 
+def test_a_rule_of_a_hidden_hash_is_decided_by_the_database():
+    stored = {"id": 1, "value": hashlib.sha256(b"secret").hexdigest()}
+
+    with client_of(Hashed(), "sqlite://", hidden=["value"]) as client:
+        with client.application.app_context():
+            meets = client.things.target.matching().test({"value": "secret"})
+
+            assert meets(stored) is None
+
+
 def test_a_hidden_hash_is_written(database_url):
     with client_of(Hashed(), database_url, hidden=["value"]) as client:
         created = client.post("/things", json={"value": "secret"})
