@@ -164,7 +164,9 @@ class Realtime:
     def is_listened_to(self) -> bool:
         """Return whether there are connections, or other workers may have some."""
         server = _server()
-        return server is not None and server.is_listened_to
+        return server is not None and bool(
+            server.connections or server.settings.message_queue
+        )
 
     def reserve(self, events: Sequence[Event]) -> AbstractContextManager[None]:
         """Return what keeps the place of a transaction's events, from before its commit

@@ -103,11 +103,6 @@ class Server:
         self._following = threading.Lock()
         self._is_followed = False
 
-    @property
-    def is_listened_to(self) -> bool:
-        """``True`` if there are connections, or other workers may have some."""
-        return bool(self.connections or self.settings.message_queue)
-
     def new_connection(self, headers: Headers) -> Connection:
         """Return a connection to :meth:`connect`.
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import typing as t
 from operator import attrgetter
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
@@ -169,7 +169,7 @@ class Application:
     async def _serve_socket(
         self, environ: WSGIEnvironment, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        query = _query_of(scope)
+        query = dict(parse_qsl(environ["QUERY_STRING"]))
         self._admission.check(query, "websocket")
         previous = self._polling(query) if "sid" in query else None
         leave_place = self._admission.admit(environ)
@@ -219,7 +219,7 @@ class Application:
     async def _serve_polling(
         self, environ: WSGIEnvironment, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        query, method = _query_of(scope), scope["method"]
+        query, method = dict(parse_qsl(environ["QUERY_STRING"])), scope["method"]
         self._admission.check(query, "polling")
 
         if method not in ("GET", "POST"):
@@ -361,9 +361,3 @@ def _workers_of(send: Send) -> int:
             continue
 
     return 1
-
-
-def _query_of(scope: Scope) -> dict[str, str]:
-    """Return the query of a request, the first value of each name."""
-    query = parse_qs(scope["query_string"].decode("latin-1"))
-    return {name: values[0] for name, values in query.items()}
