@@ -21,7 +21,7 @@ from werkzeug.http import generate_etag, quote_etag
 from ..errors import Unavailable
 from ..pagination import Page
 from ..query.bounds import check_answer
-from ..query.conversions import moment_json, moment_text
+from ..query.conversions import moment_text
 from ..service.context import NO_RESULT
 from ..service.globals import current_records
 from ..service.results import (
@@ -235,7 +235,7 @@ def dumps(value: t.Any, viewer: t.Any = NOBODY) -> bytes:
     def encode(item: t.Any) -> t.Any:
         # Most are times, of which a page may have thousands.
         if type(item) is dt.datetime:
-            return orjson.Fragment(moment_json(item))
+            return moment_text(item)
 
         return encoded(item, viewer)
 
