@@ -5,12 +5,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from flask import current_app, has_app_context
-
 if t.TYPE_CHECKING:
     from collections.abc import Callable
-
-    from flask import Flask
 
 
 class Check(t.NamedTuple):
@@ -51,16 +47,6 @@ TEXTS: t.Final = Check(
     ),
     "a list of texts",
 )
-
-
-def current_extensions() -> dict[str, t.Any]:
-    """Return the extensions of the current application, none outside of one."""
-    if not has_app_context():
-        return {}
-
-    # An attribute of the proxy takes ten times as long.
-    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
-    return app.extensions
 
 
 def read_settings(

@@ -13,7 +13,7 @@ from sqlalchemy import orm
 from ..database.commit_followers import follow_commit
 from ..database.database import is_written_by_service
 from ..service.context import HookContext, Params
-from ..settings import current_extensions
+from ..service.globals import current_extensions
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

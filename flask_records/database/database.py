@@ -14,8 +14,7 @@ from ..query.plans import Plan
 from .connections import listens, without_transaction
 from .database_errors import READ_ONLY, translated
 from .driver_cursor import connect, executed, rows_of, run, statement_of
-from .joined_session import COMMIT_EVENTS, follow_sessions, join
-from .session_factories import has_usual_binds
+from .joined_session import COMMIT_EVENTS, follow_sessions, has_usual_binds, join
 
 if t.TYPE_CHECKING:
     from collections.abc import (

@@ -5,12 +5,12 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable
 from functools import partial
+from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
-from flask import current_app
+from flask import current_app, has_app_context
 from sqlalchemy import orm
 
-from ..settings import current_extensions
 from .commit_followers import follow_commit, follow_parent, open_transactions
 from .connections import (
     begin_writing,
@@ -20,8 +20,8 @@ from .connections import (
     writes_in,
 )
 from .database_errors import FAILED, translated
-from .session_factories import has_usual_binds, sample_of, unopened_session
 from .transaction import on_begin, Transaction
+from .unopened_session import unopened_session
 
 if t.TYPE_CHECKING:
     from collections.abc import Hashable
@@ -45,6 +45,9 @@ NO_EXTENSION = """\
 This app has neither Flask-SQLAlchemy nor Flask-SQLAlchemy-Lite. Give the service a \
 'session': a sessionmaker, a scoped_session, or a function that returns a session.\
 """
+
+LIBRARIES: t.Final = ("sqlalchemy.orm.session", "flask_sqlalchemy.session")
+"""The modules whose sessions know their engine without any state of a request."""
 
 ENDED: t.Final = """\
 A hook or a method has ended the transaction of the session by 'commit', 'rollback', \
@@ -127,7 +130,7 @@ class JoinedSession:
             return self._sample
 
         if self._session is None and not self._source.registry.has():
-            return sample_of(self._source.session_factory) or self.session
+            return _sample_of(self._source.session_factory) or self.session
 
         return self.session
 
@@ -473,6 +476,35 @@ class _Silence:
         return lambda *args: None
 
 
+_samples: WeakKeyDictionary[t.Any, tuple[t.Any, orm.Session | None]]
+_samples = WeakKeyDictionary()
+"""Options and sessions that nobody writes with, by the factories that have made them.
+"""
+
+
+def _sample_of(factory: t.Any) -> orm.Session | None:
+    """Return a session to ask for its engines and listeners in place of a new one, or
+    ``None`` where a new one may have others.
+    """
+    if not isinstance(factory, orm.sessionmaker):
+        return None
+
+    options, sample = _samples.get(factory, (None, None))
+
+    if options != factory.kw:
+        methods = (factory.class_.__init__, factory.class_.get_bind)
+        is_usual = {each.__module__ for each in methods}.issubset(LIBRARIES)
+        sample = factory() if is_usual else None
+        _samples[factory] = {**factory.kw}, sample
+
+    return sample
+
+
+def has_usual_binds(session: orm.Session) -> bool:
+    """Return ``True`` if a session knows its engines without any state of a request."""
+    return session.get_bind.__module__ in LIBRARIES
+
+
 def follow_sessions() -> None:
     """Let each session that begins go on with the connection of its call."""
     if not sa.event.contains(orm.Session, "after_transaction_create", _after_create):
@@ -571,7 +603,12 @@ def join(source: t.Any) -> JoinedSession:
 
 
 def _join_sessions(transaction: Transaction) -> None:
-    extensions = current_extensions()
+    if not has_app_context():
+        return
+
+    # An attribute of the proxy takes ten times as long.
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
+    extensions = app.extensions
     session = getattr(extensions.get("sqlalchemy"), "session", None)
 
     # Another extension may have this name.

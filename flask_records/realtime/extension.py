@@ -16,8 +16,8 @@ from ..database.transaction import Transaction
 from ..errors import BadRequest
 from ..http.formatter import dumps, forbid_sniffing
 from ..http.routes import routes_of
+from ..service.globals import current_extensions
 from ..service.results import opened
-from ..settings import current_extensions
 from ..signals import OrderedSignal
 from .connections import Channel
 from .messages import ANONYMOUS, AUTHENTICATED

@@ -1,18 +1,14 @@
-"""Sessions that a factory would make, without their cost."""
+"""A session of a call, as long as nobody has used it."""
 
 from __future__ import annotations
 
 import typing as t
 from functools import lru_cache
-from weakref import WeakKeyDictionary
 
 from sqlalchemy import orm
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
-
-LIBRARIES: t.Final = ("sqlalchemy.orm.session", "flask_sqlalchemy.session")
-"""The modules whose sessions know their engine without any state of a request."""
 
 OPEN: t.Final = "records_open"
 """The attribute of an unopened session with the function that opens it."""
@@ -24,34 +20,6 @@ OPENING: t.Final[dict[str, t.Callable[..., t.Any]]] = {
 }
 """The methods by which somebody first uses a session."""
 
-_samples: WeakKeyDictionary[t.Any, tuple[t.Any, orm.Session | None]]
-_samples = WeakKeyDictionary()
-"""Options and sessions that nobody writes with, by the factories that have made them.
-"""
-
-
-def sample_of(factory: t.Any) -> orm.Session | None:
-    """Return a session to ask for its engines and listeners in place of a new one, or
-    ``None`` where a new one may have others.
-    """
-    if not isinstance(factory, orm.sessionmaker):
-        return None
-
-    options, sample = _samples.get(factory, (None, None))
-
-    if options != factory.kw:
-        methods = (factory.class_.__init__, factory.class_.get_bind)
-        is_usual = {each.__module__ for each in methods}.issubset(LIBRARIES)
-        sample = factory() if is_usual else None
-        _samples[factory] = {**factory.kw}, sample
-
-    return sample
-
-
-def has_usual_binds(session: orm.Session) -> bool:
-    """Return ``True`` if a session knows its engines without any state of a request."""
-    return session.get_bind.__module__ in LIBRARIES
-
 
 def unopened_session(
     factory: orm.sessionmaker[orm.Session], follow: Callable[[orm.Session], None]
@@ -59,7 +27,7 @@ def unopened_session(
     """Return a session that is set up when somebody first uses it. Most hooks do not,
     and to make and to close one takes a twentieth of the time of a create.
 
-    :param factory: A factory that has a sample.
+    :param factory: A factory whose sessions need no state of a request.
     :param follow: Called with the session as soon as it is set up.
     """
     class_: t.Any = factory.class_
