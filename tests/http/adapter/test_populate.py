@@ -55,6 +55,9 @@ class Person(Base):
     clubs: Mapped[list[Club]] = relationship(
         secondary=membership, order_by=membership.c.place.desc()
     )
+    named_clubs: Mapped[list[Club]] = relationship(
+        secondary=membership, order_by="Club.name.desc()", viewonly=True
+    )
     namesakes: Mapped[list[Person]] = relationship(
         primaryjoin="and_(Person.name == foreign(remote(Person.name)), Person.id > 0)",
         viewonly=True,
@@ -179,11 +182,24 @@ POPULATED = [
 
 
 def test_order_by_a_field_that_is_hidden_is_left_out():
-    with serving_models("sqlite://", services(hidden=["name"])) as client:
+    hidden = services(hidden=["name"])
+    hidden["clubs"] = SQLAlchemyService(Club, hidden=["name"])
+
+    with serving_models("sqlite://", hidden) as client:
         fill(client)
-        ann = client.get("/people/1?$populate=reports").json
+        ann = client.get("/people/1?$populate[]=reports&$populate[]=named_clubs").json
 
     assert [each["id"] for each in ann["reports"]] == [2, 3]
+    assert [each["id"] for each in ann["named_clubs"]] == [1, 2]
+
+
+@pytest.mark.parametrize("path", ["team.people", "team.people.team", "reports.boss"])
+def test_path_does_not_return_to_all_that_it_comes_from(app, path):
+    response = app.test_client().get(f"/people?$populate={path}")
+
+    is_list = path != "reports.boss"
+    assert response.status_code == (400 if is_list else 200)
+    assert not is_list or "'team.people' returns to the" in response.json["message"]
 
 
 @pytest.mark.parametrize(("url", "result"), POPULATED)
