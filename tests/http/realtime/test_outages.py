@@ -57,6 +57,26 @@ def test_rule_that_needs_the_database(tmp_path, outage, error, caplog):
     assert (ann.is_connected, bob.is_connected) == (True, False)
 
 
+def test_database_that_is_away_is_asked_once_for_an_event(tmp_path, outage):
+    asked = []
+
+    def readable(user):
+        asked.append(user["id"])
+        outage()
+        return True
+
+    records = make_live_records(readable=readable)
+
+    with in_memory(records, tmp_path) as site, site.app.app_context():
+        clients = connected(site)
+        outage.error = AWAY[0]
+        asked.clear()
+        site.records["messages"].create({"text": "Hi"})
+
+    assert len(asked) == 1
+    assert [each.is_connected for each in clients] == [False, False]
+
+
 def test_entry_that_can_not_be_read(tmp_path, caplog):
     """Workers of another version may have written it."""
     with in_memory(make_live_records(), tmp_path) as site:
