@@ -144,3 +144,15 @@ def test_slow_hook_runs_before_the_lock_is_taken(on_disk, db, messages, is_slow)
 
     assert response.status_code == 201
     assert waiting == ([] if is_slow else ["database is locked"])
+
+
+def test_write_waits_for_others_as_long_as_twenty_seconds(on_disk, db, messages):
+    seen = []
+
+    @messages.after("create")
+    def look(method, context):
+        seen.append(db.session.scalar(sa.text("PRAGMA busy_timeout")))
+
+    messages.create({"text": "hi"})
+
+    assert seen == [20_000]
