@@ -127,6 +127,7 @@ NO_UUID: t.Final = Problem("is not a UUID", "type", expected="uuid")
 NO_BASE64: t.Final = Problem("is not base64", "type", expected="base64")
 FILE: t.Final = Problem("is a file, or has one", "type", expected="JSON")
 NO_LIST: t.Final = Problem("is not a list", "type", expected="list")
+NO_OBJECT: t.Final = Problem("is not an object", "type", expected="object")
 
 
 def too_long(maximum: int, unit: str) -> Problem:

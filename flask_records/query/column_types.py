@@ -288,14 +288,31 @@ def _conversion_of_form(trial: Trial, of_impl: Conversion | None) -> Conversion 
         return conversion_of(sa.DateTime(timezone=form.tzinfo is not None))
 
     # The type that stores the values knows their lengths and ranges.
-    is_stored = class_of(form) is trial.stored_class
-    return of_impl if is_stored else conversion_of_class(class_of(form))
+    if class_of(form) is trial.stored_class:
+        return of_impl
+
+    return DOCUMENT if isinstance(form, dict) else conversion_of_class(class_of(form))
+
+
+def _documents(class_: type[t.Any], problem: problems.Problem) -> Conversion:
+    """Return the conversion of JSON documents that are lists, or objects."""
+
+    def cast(value: t.Any) -> t.Any:
+        if not isinstance(document := conversions.as_json(value), class_):
+            raise ValueError(problem)
+
+        return document
+
+    is_list = class_ is list
+    schema = {"type": "array" if is_list else "object"}
+    return replace(DOCUMENT, cast=cast, is_null_only=not is_list, schema=schema)
 
 
 def conversion_of_class(class_: t.Any) -> Conversion | None:
     """Return the conversion of the values of a class, or ``None`` if it has none."""
-    if class_ is list:
-        return LIST
+    if class_ in (list, dict):
+        problem = problems.NO_LIST if class_ is list else problems.NO_OBJECT
+        return _documents(class_, problem)
 
     type_ = PYTHON_TYPES.get(class_)
     return None if type_ is None else conversion_of(type_)
@@ -322,11 +339,6 @@ DOCUMENT: t.Final = Conversion(
     reads_json=True,
 )
 """The conversion of JSON documents."""
-
-LIST: t.Final = replace(
-    DOCUMENT, cast=conversions.as_list, is_null_only=False, schema={"type": "array"}
-)
-"""The conversion of lists that a type of the application stores as it likes."""
 
 INTERVAL: t.Final = Conversion(conversions.as_interval, schema=SECONDS)
 
@@ -387,6 +399,5 @@ PYTHON_TYPES: t.Final[Mapping[type[t.Any], TypeEngine[t.Any]]] = {
     dt.timedelta: sa.Interval(),
     uuid.UUID: sa.Uuid(),
     bytes: sa.LargeBinary(),
-    dict: sa.JSON(),
 }
 """The types of columns for the values of Python types."""

@@ -437,14 +437,6 @@ def as_json(value: t.Any) -> t.Any:
     return value
 
 
-def as_list(value: t.Any) -> t.Any:
-    """Return a list of JSON values as it is."""
-    if not isinstance(value, list):
-        raise ValueError(problems.NO_LIST)
-
-    return as_json(value)
-
-
 def _text(value: t.Any) -> str:
     """Return the text of a value that the application may store in a document.
 

@@ -15,6 +15,7 @@ from contextlib import suppress
 from decimal import Decimal
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.types import TypeDecorator
 from werkzeug.datastructures import FileStorage
 
@@ -44,7 +45,7 @@ NUMBERS: t.Final = (int, float, Decimal)
 
 STORED: t.Final[dict[type[t.Any], tuple[type[t.Any], ...]]] = {
     **dict.fromkeys(NUMBERS, NUMBERS),
-    uuid.UUID: (str,),
+    **dict.fromkeys((uuid.UUID, getattr(postgresql, "BitString", str)), (str,)),
 }
 """The classes of further values that columns of values of a class store."""
 
