@@ -114,7 +114,7 @@ class ModelSchemas:
             }
 
         for name, schema in fields.options.extra.items():
-            properties[name] = {**schema, "readOnly": True}
+            properties[name] = {**_unbounded(schema), "readOnly": True}
 
         doc = docstring(fields.model)
         described = {"description": doc} if doc else {}

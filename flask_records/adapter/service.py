@@ -18,6 +18,7 @@ from ..pagination import Page, Pagination
 from ..problems import NO_RECORD
 from ..query import FieldOptions, FieldRules, Matching, Syntax
 from ..query.bounds import refuse
+from ..query.column_types import schema_of_class
 from ..query.converters import converters_of
 from ..query.paths import key_names
 from ..query.plans import PING, Selection
@@ -56,9 +57,9 @@ NO_CLASS: t.Final = """\
 The model has to be a mapped class, SQLAlchemyService(Model), not {model!r}.\
 """
 
-NO_SCHEMA: t.Final = """\
-'extra_fields' maps names to JSON Schemas, such as {{"url": {{"type": "string"}}}}, \
-not {fields!r}.\
+NO_TYPE: t.Final = """\
+'extra_fields' gives '{name}' no type that has a form in JSON: {class_!r}. Name one \
+such as str, str | None, dt.datetime, list[int] or dict.\
 """
 
 NO_PATHS: t.Final = """\
@@ -115,8 +116,8 @@ class SQLAlchemyService(Capabilities):
     :param writable_relations: Lists or sets over a table between two models that bodies
         may name, with the identifiers of records that the caller may see. None by
         default.
-    :param extra_fields: The JSON Schemas of fields that hooks add to records, by name,
-        for documents, types and ``$select``. None by default.
+    :param extra_fields: The types of fields that hooks add to records, by name, such as
+        ``{"url": str}``, for documents, types and ``$select``. None by default.
 
     The model is looked at when an application is set up or at the first use, whichever
     is first, so that a module can name it before all models are mapped or reflected.
@@ -520,9 +521,12 @@ class SQLAlchemyService(Capabilities):
 def _extra_schemas(extra_fields: Mapping[str, t.Any]) -> Mapping[str, Schema]:
     """Return the JSON Schemas of fields that hooks add, by name.
 
-    :raises TypeError: One is not a schema.
+    :raises TypeError: A type has no form in JSON.
     """
-    if not all(isinstance(each, Mapping) for each in extra_fields.values()):
-        raise TypeError(NO_SCHEMA.format(fields=extra_fields))
+    schemas = {name: schema_of_class(class_) for name, class_ in extra_fields.items()}
 
-    return extra_fields
+    for name, schema in schemas.items():
+        if schema is None:
+            raise TypeError(NO_TYPE.format(name=name, class_=extra_fields[name]))
+
+    return t.cast("Mapping[str, Schema]", schemas)

@@ -84,7 +84,7 @@ class ApiKeys(SQLAlchemyService):
             hidden=["digest", "proof"],
             readonly=[*MADE, user],
             write_once=["scopes", "expires"],
-            extra_fields={"key": {"type": "string"}},
+            extra_fields={"key": str},
         )
         self._user = user
         records = SQLAlchemyService(model, session=session, multi=["patch"])

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Context, Decimal
+from types import UnionType
 
 import sqlalchemy as sa
 from sqlalchemy.engine.default import DefaultDialect
@@ -316,6 +317,25 @@ def conversion_of_class(class_: t.Any) -> Conversion | None:
 
     type_ = PYTHON_TYPES.get(class_)
     return None if type_ is None else conversion_of(type_)
+
+
+def schema_of_class(class_: t.Any) -> Schema | None:
+    """Return the JSON Schema of the values of a class, such as ``str``, ``str | None``
+    or ``list[int]``, or ``None`` if it has none.
+    """
+    origin, parts = t.get_origin(class_), t.get_args(class_)
+    others = [part for part in parts if part is not type(None)]
+
+    if origin in (t.Union, UnionType):
+        schema = schema_of_class(others[0]) if len(others) == 1 < len(parts) else None
+        return None if schema is None else nullable(schema)
+
+    if origin is list:
+        items = schema_of_class(parts[0])
+        return None if items is None else {"type": "array", "items": items}
+
+    conversion = conversion_of_class(origin or class_)
+    return None if conversion is None else conversion.schema
 
 
 # The JSON Schemas of several types.
