@@ -97,8 +97,8 @@ NO_ORDER: t.Final = Problem(
     "takes fields, such as $sort[name]=1", "type", expected="object"
 )
 NO_PAIR: t.Final = Problem("is not a list of two values", "operator")
-NO_ITEMS: t.Final = Problem("has no arrays of PostgreSQL", "operator")
-NO_ITEM: t.Final = Problem("has no items, or null", "operator")
+NO_ITEMS: t.Final = Problem("has no lists that are compared", "operator")
+NO_ITEM: t.Final = Problem("is not text, a number, true or false", "operator")
 NOT_UNIQUE: t.Final = Problem("has to be unique", "not_unique")
 NOT_KEPT: t.Final = Problem("is not kept by the database", "not_kept")
 REFERRED_TO: t.Final = Problem("is still referred to", "referred_to")

@@ -42,6 +42,9 @@ BOUNDS: t.Final = frozenset({"maxLength", "minimum", "maximum"})
 EXAMPLE: t.Final = "example"
 """The key of a column's ``info`` with a value for documents, as JSON has it."""
 
+ITEM: t.Final = {"type": ["string", "number", "boolean"]}
+"""The schema of the items of lists that may have any."""
+
 READ_BY: t.Final[Mapping[t.Any, Callable[[t.Any], Schema]]] = {
     one: lambda value: value,
     many: list_of,
@@ -50,7 +53,7 @@ READ_BY: t.Final[Mapping[t.Any, Callable[[t.Any], Schema]]] = {
     contained: lambda value: TEXT,
     pattern: lambda value: {**TEXT, "format": "regex"},
     flag: lambda value: {"type": "boolean"},
-    listed: lambda value: list_of(value["items"]),
+    listed: lambda value: list_of(value.get("items", ITEM)),
 }
 """The schema of an operator's value, by the function that reads it."""
 
@@ -254,7 +257,7 @@ class ModelSchemas:
             if field.conversion.is_ordered or not operator.needs_order
             if operator.fields is None or field.name in operator.fields
             if field.conversion.is_text or operator.read not in FOR_TEXT
-            if field.conversion.has_items or operator.read is not listed
+            if field.conversion.has_item or operator.read is not listed
             if not (is_null_only and operator.is_bound)
         }
         operations = object_of(allowed, additionalProperties=False)

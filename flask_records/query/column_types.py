@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import typing as t
 import uuid
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from decimal import Context, Decimal
 from types import UnionType
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.types import NullType, TypeDecorator, TypeEngine
 
@@ -230,7 +232,7 @@ def _arrays(type_: t.Any, dialect: sa.Dialect) -> Conversion | None:
         is_ordered=False,
         is_sorted=False,
         reads_json=True,
-        has_items=True,
+        has_item=_array_has_item,
         select=(lambda column: sa.cast(column, array)) if is_text else None,
         schema=schema,
     )
@@ -271,7 +273,7 @@ def _decorated(type_: TypeDecorator[t.Any], dialect: sa.Dialect) -> Conversion |
             conversion.is_null_only or trial.stores_documents or trial.is_random
         ),
         compared_by_database=True,
-        has_items=False,
+        has_item=None,
         # One value that the type can't read would be the end of all others.
         select=lambda column: sa.type_coerce(column, trial.impl),
         show=trial.show,
@@ -338,6 +340,50 @@ def schema_of_class(class_: t.Any) -> Schema | None:
     return None if conversion is None else conversion.schema
 
 
+def _array_has_item(column: t.Any, item: t.Any) -> t.Any:
+    """Return the condition that an array has an item, for which an index is used."""
+    return column.bool_op("@>")(sa.literal([item], column.type))
+
+
+def _has_item_on_postgresql(column: t.Any, item: t.Any) -> t.Any:
+    # An index of a column of this type is used all the same.
+    documents = sa.cast(column, JSONB())
+    return documents.bool_op("@>")(sa.literal([item], JSONB()))
+
+
+def _has_item_on_sqlite(column: t.Any, item: t.Any) -> t.Any:
+    each = sa.func.json_each(column).table_valued("value", "type")
+
+    if isinstance(item, bool):
+        condition = each.c.type == json.dumps(item)
+    else:
+        types = ("text",) if isinstance(item, str) else ("integer", "real")
+        condition = sa.and_(each.c.type.in_(types), each.c.value == item)
+
+    found = sa.select(each.c.value).where(condition)
+    # A value that is not a list is its own only item.
+    return sa.and_(sa.func.json_type(column) == "array", found.exists())
+
+
+def _has_item_on_mariadb(column: t.Any, item: t.Any) -> t.Any:
+    # MariaDB compares the spelling of texts, with escapes or without.
+    spellings = {json.dumps(item), json.dumps(item, ensure_ascii=False)}
+    items = sa.literal(f"[{', '.join(sorted(spellings))}]", sa.Text())
+    return sa.and_(
+        sa.func.json_type(column) == "ARRAY",
+        sa.func.json_overlaps(column, items) == 1,
+    )
+
+
+HAS_ITEM: t.Final[Mapping[str, Callable[[t.Any, t.Any], t.Any]]] = {
+    "postgresql": _has_item_on_postgresql,
+    "mariadb": _has_item_on_mariadb,
+    "mysql": _has_item_on_mariadb,
+}
+"""The functions that return the condition that a list of JSON has an item, by the names
+of dialects.
+"""
+
 # The JSON Schemas of several types.
 TEXT: t.Final[Schema] = {"type": "string"}
 NUMBER: t.Final[Schema] = {"type": "number"}
@@ -384,7 +430,9 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
     sa.LargeBinary: _binaries,
     sa.BINARY: _binaries,
     sa.VARBINARY: _binaries,
-    sa.JSON: DOCUMENT,
+    sa.JSON: lambda type_, dialect: replace(
+        DOCUMENT, has_item=HAS_ITEM.get(dialect.name, _has_item_on_sqlite)
+    ),
     sa.ARRAY: _arrays,
     sa.PickleType: None,
     TypeDecorator: _decorated,

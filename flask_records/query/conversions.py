@@ -88,8 +88,10 @@ class Conversion:
     compared_by_database: bool = False
     """``True`` if only the database can compare values."""
 
-    has_items: bool = False
-    """``True`` for arrays, whose items the database compares."""
+    has_item: Callable[..., t.Any] | None = None
+    """Returns the condition that the list in a column has an item. ``None`` for types
+    that have no lists whose items are compared.
+    """
 
     select: Callable[[t.Any], t.Any] | None = None
     """Returns the expression that is selected for a column, where that is not the

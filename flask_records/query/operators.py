@@ -278,9 +278,9 @@ ON_WHITELIST: dict[str, Operator] = {
     "$ilike": Operator(_like_any_case, text, is_bound=True),
     "$regex": Operator(lambda c, v: c.regexp_match(_text(v)), pattern, is_bound=True),
     "$search": Operator(_like_any_case, contained, is_bound=True),
-    # An array has all of some items, or any of them.
-    "$contains": Operator(lambda c, items: c.bool_op("@>")(_bound(c, items)), listed),
-    "$overlap": Operator(lambda c, items: c.bool_op("&&")(_bound(c, items)), listed),
+    # A list has all of some items, or any of them.
+    "$contains": Operator(lambda c, items: all_of([has(c) for has in items]), listed),
+    "$overlap": Operator(lambda c, items: _any_of([has(c) for has in items]), listed),
     "$null": NULL,
     "$between": BETWEEN,
 }
@@ -297,7 +297,7 @@ class Join(t.NamedTuple):
     """Returns the result for the results of these."""
 
 
-def _all_of(terms: Sequence[Expression]) -> Expression:
+def all_of(terms: Sequence[Expression]) -> Expression:
     """Return the condition that all conditions hold."""
     return sa.and_(sa.true(), *terms)
 
@@ -314,7 +314,7 @@ def _none_of(terms: Sequence[Expression]) -> Expression:
 NONE: t.Final = Join(_none_of, lambda results: opposite(some(results)))
 
 GROUPS: dict[str, Join] = {
-    AND: Join(_all_of, every),
+    AND: Join(all_of, every),
     OR: Join(_any_of, some),
     "$nor": NONE,
     NOT: NONE,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from .. import problems
 from ..problems import Problem
 from .bounds import is_indexed, refused
+from .conversions import of_json_text
 from .field import Field
 
 MAX_TEXT: t.Final = 200
@@ -93,20 +96,39 @@ def pattern(field: Field, value: t.Any) -> str:
     return expression
 
 
-def listed(field: Field, value: t.Any) -> list[t.Any]:
-    """Read items of the arrays that a field holds. One value is a list of one."""
-    if not field.conversion.has_items:
+def listed(field: Field, value: t.Any) -> list[Callable[[t.Any], t.Any]]:
+    """Read items of the lists that a field holds, each as a function that returns the
+    condition that the list in a column has it. One value is a list of one.
+
+    Text that is a number, ``true``, ``false`` or text in quotes in JSON stands for it.
+    """
+    conversion, values = field.conversion, as_list(value)
+    is_document = conversion.is_null_only
+
+    if conversion.has_item is None:
         raise refused(field.name, problems.NO_ITEMS)
 
     try:
-        values: list[t.Any] = field.conversion.cast(as_list(value))
+        # The items of arrays have a type.
+        if not is_document:
+            values = conversion.cast(values)
+        else:
+            values = [of_json_text(v) if isinstance(v, str) else v for v in values]
     except ValueError as error:
         raise field.unfit(value, Problem.of(error)) from error
 
-    if not values or None in values:
+    if not values or not all(_is_item(each, is_document) for each in values):
         raise field.unfit(value, problems.NO_ITEM)
 
-    return values
+    return [partial(conversion.has_item, item=each) for each in values]
+
+
+def _is_item(value: t.Any, is_document: bool) -> bool:
+    if not is_document:
+        return value is not None
+
+    is_finite = not isinstance(value, float) or math.isfinite(value)
+    return isinstance(value, (str, bool, int, float)) and is_finite
 
 
 def flag(field: Field, value: t.Any) -> bool:
