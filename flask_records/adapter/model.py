@@ -251,7 +251,7 @@ class ServedModel:
         grouped = self.aggregates if is_client else None
 
         if has_groups and (grouped or not is_client) and is_grouping(params.query):
-            groups, rest = resolve_groups(params.query, paths.scope, grouped)
+            groups, rest = resolve_groups(params.query, paths, grouped)
             return replace(resolve(rest, self.syntax, paths), groups=groups)
 
         return resolve(params.query, self.syntax, paths)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import typing as t
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from sqlalchemy import orm
@@ -199,7 +200,7 @@ class ModelSchemas:
 
     def groups(self) -> Schema | None:
         """Return the schema of groups and sums of records, if clients have any."""
-        fields = self._fields.stored
+        fields = {**self._fields.stored, **self._at_paths}
         properties: dict[str, t.Any] = {}
 
         for name in self._grouped.get(GROUP, ()):
@@ -223,6 +224,7 @@ class ModelSchemas:
         allowed, stored = self._model.aggregates, self._fields.stored
         names = [each for each in allowed if each in self._scope.plain]
         keys = [each for each in names if stored[each].conversion.is_sorted]
+        keys += [each for each in allowed if each in self._at_paths]
         by_function = {
             name: [each for each in names if function.takes(stored[each].column.type)]
             for name, function in AGGREGATES.items()
@@ -235,12 +237,24 @@ class ModelSchemas:
     def _units(self) -> dict[str, Schema]:
         """The periods, such as days, of the fields in groups that have some."""
         stored = self._fields.stored
-        names = self._grouped.get(GROUP, ())
-        types = {name: stored[name].column.type for name in names}
+        own = [name for name in self._grouped.get(GROUP, ()) if name in stored]
+        types = {name: stored[name].column.type for name in own}
         return {
             name: {"enum": [n for n in PERIODS if PERIODS[n].takes(types[name])]}
-            for name in names
+            for name in own
             if PERIODS["day"].takes(types[name])
+        }
+
+    @cached_property
+    def _at_paths(self) -> Mapping[str, Field]:
+        """The fields of related records that groups may have, by their paths."""
+        return {
+            # A record may refer to none that the caller sees.
+            f"{name}.{each}": replace(there.fields.stored[each], is_nullable=True)
+            for name, (relationship, there) in self._paths.items()
+            if not relationship.uselist
+            for each in _sorted_names(there)
+            if each in there.fields.stored
         }
 
     def _compared(self, field: Field) -> Schema:

@@ -105,6 +105,12 @@ def _name_problems(model: ServedModel) -> Iterator[str]:
     options, fields = model.options, model.generic.fields.stored
     relationships = model.mapper.relationships.keys()
     converted = [key for key in options.converters if isinstance(key, str)]
+    to_one = [
+        relationship
+        for name, relationship in model.mapper.relationships.items()
+        if name in model.relations and not relationship.uselist
+    ]
+    paths = [f"{each.key}.{n}" for each in to_one for n in values_of(each.mapper)]
     operators = model.syntax.operators.values()
     operands = [name for each in operators for name in each.fields or ()]
     named: list[tuple[str, Iterable[str], Collection[str], str]] = [
@@ -115,7 +121,7 @@ def _name_problems(model: ServedModel) -> Iterator[str]:
         ("fields", options.listed or (), fields, "field"),
         ("converters", converted, fields, "field"),
         ("operators", operands, fields, "field"),
-        ("aggregates", model.aggregates, fields, "field"),
+        ("aggregates", model.aggregates, [*fields, *paths], "field"),
         ("populate", model.populate_paths, relationships, "relationship"),
         ("relations", model.relations, relationships, "relationship"),
     ]

@@ -14,12 +14,13 @@ from .conversions import Unreadable
 from .operators import POPULATE, SELECT, SORT
 from .periods import is_zone, period, UNITS, UTC
 from .readers import items_of
-from .syntax import is_descending, names_listed
+from .syntax import is_descending, names_listed, sorted_by
 
 if t.TYPE_CHECKING:
     from ..typing import Record
     from .field import Field
-    from .scope import Scope
+    from .syntax import Paths
+    from .where import SortPath
 
 GROUP: t.Final = "$group"
 """The special parameter that names the fields by which records are grouped."""
@@ -113,6 +114,9 @@ class GroupColumn(t.NamedTuple):
     aggregate: str | None
     """The special parameter of the function, or ``None`` for a key of the groups."""
 
+    path: SortPath | None = None
+    """The path to the field, if it is one of a related record."""
+
     @property
     def name(self) -> str:
         """The name in an order: a field, or such as ``$sum.cost``."""
@@ -124,8 +128,8 @@ class GroupColumn(t.NamedTuple):
 
         :param dialect: The name of the dialect of the database.
         """
-        select = self.field.conversion.select
-        value = self.function.of(self.field.column, dialect)
+        column = self.field.column if self.path is None else self.path.column
+        value, select = self.function.of(column, dialect), self.field.conversion.select
         return select(value) if select and self.function.show is _show_own else value
 
     def shown(self, value: t.Any) -> t.Any:
@@ -159,6 +163,11 @@ class Groups(t.NamedTuple):
         # PostgreSQL takes an expression with parameters for another one.
         return sa.literal_column(self.label(column))
 
+    @property
+    def follows_paths(self) -> bool:
+        """``True`` if a key is a field of a related record."""
+        return any([key.path is not None for key in self.keys])
+
     def record(self, row: Sequence[t.Any]) -> Record:
         """Return the record of a row: the values of the keys by their names, and those
         of each function by its name and the names of the fields.
@@ -179,31 +188,41 @@ def is_grouping(query: Mapping[str, t.Any]) -> bool:
 
 
 def resolve_groups(
-    query: Mapping[str, t.Any], scope: Scope, allowed: Collection[str] | None
+    query: Mapping[str, t.Any], paths: Paths, allowed: Collection[str] | None
 ) -> tuple[Groups, dict[str, t.Any]]:
     """Return the groups that a query asks for, and the rest of the query.
 
-    :param scope: The fields that the caller may name.
-    :param allowed: The names of the fields that have groups and aggregates, or ``None``
-        for all.
+    :param paths: The fields that the caller may name, and the paths to others.
+    :param allowed: The names of the fields, and the paths over one relationship, that
+        have groups and aggregates, or ``None`` for all.
     :raises BadRequest: A part is not understood, or the caller may not ask for it.
     """
+    scope = paths.scope
+
     for name in (SELECT, POPULATE):
         if name in query:
             raise refused(name, problems.NOT_OF_GROUPS)
 
     def column(name: str, function: Function, aggregate: str | None) -> GroupColumn:
-        field, is_key = scope[name], aggregate is None
-        is_allowed = name in scope.plain and (allowed is None or name in allowed)
-        is_fit = not field.parts and (field.conversion.is_sorted or not is_key)
+        field, path = scope.fields.stored.get(name), None
+        is_key, is_allowed = aggregate is None, allowed is None or name in allowed
 
-        if not is_allowed or not is_fit:
+        if is_key and is_allowed and name.count(".") == 1:
+            [path, *others] = t.cast("Sequence[SortPath]", sorted_by(paths, name))
+            field = None if others else t.cast("Field", path.target)
+            is_fit = function is OWN
+        else:
+            field = scope[name]
+            is_fit = not field.parts and name in scope.plain
+            is_fit = is_fit and (field.conversion.is_sorted or not is_key)
+
+        if field is None or not is_allowed or not is_fit:
             raise refused(name, problems.NOT_GROUPED)
 
         if not function.takes(field.column.type):
             raise refused(name, problems.NO_SUCH_VALUE)
 
-        return GroupColumn(field, function, aggregate)
+        return GroupColumn(field, function, aggregate, path)
 
     keys = tuple([column(name, each, None) for name, each in _keys(query)])
     aggregates = tuple(

@@ -136,6 +136,7 @@ class ResolvedQuery:
             and all([e.operator.is_bound and e.field.is_usual for e in compared])
             # The SQL of a path may have values of rules for the caller.
             and not any([isinstance(each, SortPath) for each, _ in self.sort])
+            and not (self.groups and self.groups.follows_paths)
         )
 
     @cached_property

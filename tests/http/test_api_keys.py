@@ -88,7 +88,10 @@ class Api:
         records.add("keys", self.keys, **{"readable": MINE, **options})
         records.add("rooms", SQLAlchemyService(Room), strategies=BOTH)
         messages = SQLAlchemyService(
-            Message, whitelist=["$populate"], relations=["room"], aggregates=["roomId"]
+            Message,
+            whitelist=["$populate"],
+            relations=["room"],
+            aggregates=["roomId", "room.name"],
         )
         records.add("messages", messages, strategies=BOTH)
         open_rooms = SQLAlchemyService(Room)
@@ -224,6 +227,7 @@ def test_a_key_is_made_in_python(api):
         ("GET", "/messages?room.name=Lobby", 403),
         ("GET", "/messages?$sort[room.name]=1", 403),
         ("GET", "/messages?$or[0][room.name]=Lobby", 403),
+        ("GET", "/messages?$group[]=room.name&$count=n", 403),
         ("GET", "/users", 403),
         ("POST", "/users", 403),
         ("GET", "/rooms", 403),
@@ -375,7 +379,10 @@ def test_a_key_ends_when_it_is_removed_or_its_user_is(api):
 def test_a_key_ends_with_the_password_of_its_user(api):
     key = api.make()["key"]
     api.send(
-        "PATCH", f"/users/{api.ann}", headers=api.log_in(ANN), json={"password": "new"}
+        "PATCH",
+        f"/users/{api.ann}",
+        headers=api.log_in(ANN),
+        json={"password": "new"},
     )
 
     assert api.send("GET", "/messages", key)[0] == 401

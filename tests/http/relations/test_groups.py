@@ -3,41 +3,11 @@
 from __future__ import annotations
 
 import pytest
-import sqlalchemy as sa
-from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import BadRequest, SQLAlchemyService
+from flask_records import BadRequest
 
-from ...databases import serving_models
-
-
-class Base(DeclarativeBase):
-    pass
-
-
-class Site(Base):
-    __tablename__ = "groups_site"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(sa.String(20))
-
-
-class Visit(Base):
-    __tablename__ = "groups_visit"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    siteId: Mapped[int | None] = mapped_column(sa.ForeignKey(Site.id))
-
-    @hybrid_property
-    def siteName(self):
-        raise NotImplementedError
-
-    @siteName.inplace.expression
-    @classmethod
-    def _siteName(cls):
-        name = sa.select(Site.name).where(Site.id == cls.siteId)
-        return name.scalar_subquery()
+from .conftest import opened
+from .desk import of_organisation
 
 
 def groups(desk, query, id=1):
@@ -177,19 +147,119 @@ def test_aggregates_that_are_not_fields_are_refused(open_desk):
             pass
 
 
-def test_groups_of_a_hybrid_property_that_is_a_subquery(database_url):
-    visits = SQLAlchemyService(Visit, multi=True, aggregates=["siteName"])
-    services = {"sites": SQLAlchemyService(Site, multi=True), "visits": visits}
+PATHS = ["id", "cost", "organisation.name", "organisation.id", "assignee.name"]
 
-    with serving_models(database_url, services) as client:
-        client.post("/sites", json=[{"name": "Acme"}, {"name": "Bolt"}])
-        client.post("/visits", json=[{"siteId": each} for each in (2, 1, 2, None)])
-        found = client.get("/visits?$group[]=siteName&$count=siteName")
-        refused = client.get("/visits?$group[]=site.name")
 
-    assert found.json == [
-        {"siteName": None, "$count": {"siteName": 0}},
-        {"siteName": "Acme", "$count": {"siteName": 1}},
-        {"siteName": "Bolt", "$count": {"siteName": 2}},
+@pytest.fixture
+def grouping_desk(database_url):
+    """A help desk whose clients group by fields of related records. Nobody sees people
+    of other organisations, but for agents.
+    """
+    readable = of_organisation("organisationId")
+    people = {"readable": readable, "visible": None}
+
+    with opened(database_url, tickets={"aggregates": PATHS}, people=people) as desk:
+        desk.fill()
+        yield desk
+
+
+def test_groups_of_a_related_field(grouping_desk):
+    query = {"$group": "organisation.name", "$count": "id", "$sum": "cost"}
+    acme = {"organisation.name": "Acme", "$count": {"id": 2}, "$sum": {"cost": 12}}
+    bolt = {"organisation.name": "Bolt", "$count": {"id": 2}, "$sum": {"cost": 10}}
+
+    assert groups(grouping_desk, query) == [acme, bolt]
+    assert groups(grouping_desk, query, 2) == [bolt]
+    assert groups(grouping_desk, {**query, "$sort": {"organisation.name": -1}}) == [
+        *(bolt, acme)
     ]
-    assert refused.json["errors"] == {"site.name": "is not a field"}
+    page = grouping_desk.client(1).http.get(
+        "/tickets?$group[]=organisation.id&$count=id&$limit=1&$skip=1"
+    )
+    assert page.json == {
+        **{"total": 2, "limit": 1, "skip": 1},
+        "data": [{"organisation.id": 2, "$count": {"id": 2}}],
+    }
+
+
+def test_related_records_that_the_caller_does_not_see_are_in_no_group(grouping_desk):
+    """Bea sees the ticket of her organisation that somebody of another one has."""
+    tickets = grouping_desk.records["tickets"]
+    tickets.patch(4, {"assigneeId": 1})
+    query = {"$group": ["assignee.name"], "$count": "id"}
+
+    assert groups(grouping_desk, query, 2) == [
+        {"assignee.name": None, "$count": {"id": 1}},
+        {"assignee.name": "Bea", "$count": {"id": 1}},
+    ]
+    # The rule has another value for each caller.
+    assert groups(grouping_desk, query, 3) == [
+        *({"assignee.name": name, "$count": {"id": 1}} for name in ("Agent", "Cas"))
+    ]
+    assert [group["assignee.name"] for group in groups(grouping_desk, query)] == [
+        *("Agent", "Bea", "Cas")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"$group": "organisation.secret"}, "'organisation.secret' is not a field."),
+        ({"$group": "assignee.agent"}, "'assignee.agent' is not a field."),
+        ({"$group": "parent.status"}, "'parent.status' is not a field."),
+        ({"$group": "tags.name"}, "'tags.name' is not a field."),
+        ({"$group": "assignee.organisation.name"}, "is not a field."),
+        ({"$sum": "organisation.id"}, "'organisation.id' is not a field."),
+        ({"$group": {"organisation.name": "day"}}, "has no groups or sums."),
+    ],
+)
+def test_paths_that_are_not_offered_are_refused(grouping_desk, query, message):
+    with pytest.raises(BadRequest, match=message):
+        grouping_desk.client(1).service("tickets").find(query)
+
+
+def test_a_related_field_that_is_hidden_at_times_has_no_groups(open_desk):
+    with open_desk(tickets={"aggregates": PATHS}) as desk:
+        desk.fill()
+
+        assert groups(desk, {"$group": "assignee.name"})[0] == {"assignee.name": None}
+
+        with pytest.raises(BadRequest, match="'assignee.name' is not visible in every"):
+            groups(desk, {"$group": "assignee.name"}, 2)
+
+
+@pytest.mark.parametrize("path", ["organisation.size", "tags.name", "nothing.name"])
+def test_aggregates_that_are_not_paths_are_refused(open_desk, path):
+    with pytest.raises(ValueError, match=f"'aggregates' names '{path}'"):
+        with open_desk(tickets={"aggregates": [path]}):
+            pass
+
+
+def test_aggregates_over_relationships_need_the_right_to_follow_them(open_desk):
+    options = {"aggregates": ["assignee.name"], "relations": ["organisation"]}
+
+    with pytest.raises(ValueError, match="'aggregates' names 'assignee.name'"):
+        with open_desk(tickets={**options, "readable": None}):
+            pass
+
+
+def test_calls_in_python_group_by_every_path_of_one_step(desk):
+    tickets = desk.records["tickets"]
+
+    found = tickets.find({"$group": ["parent.status"], "$count": "id"})
+
+    assert found.data == [
+        {"parent.status": None, "$count": {"id": 1}},
+        {"parent.status": "closed", "$count": {"id": 1}},
+        {"parent.status": "open", "$count": {"id": 2}},
+    ]
+
+
+def test_documents_have_the_paths_and_periods_of_groups(grouping_desk):
+    with grouping_desk.app.test_request_context():
+        schemas = grouping_desk.records["tickets"].capabilities.schemas_for(None)
+
+    assert "organisation.name" in schemas.query["properties"]["$group"]["items"]["enum"]
+    assert schemas.groups["properties"]["organisation.name"] == {
+        "type": ["string", "null"]
+    }
