@@ -37,6 +37,12 @@ SQLAlchemyService(%s, hidden=%s), or let clients read them: \
 visible=dict.fromkeys(%s, True).\
 """
 
+UNTRIED: t.Final = """\
+'%s.%s' is of type %r, which takes none of the values that it was tried with. Clients \
+see and send what it binds. To be sure, give it a form on the wire: \
+converters={%s: Converter(read, show)}.\
+"""
+
 SECRET: t.Final = re.compile(
     r"""
     (?! .*_(algorithm|id|name|policy|status|type|uri|url)_$ )
@@ -62,8 +68,8 @@ WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 def check_options(model: ServedModel, app: Flask, methods: Collection[str]) -> None:
-    """Refuse options that do not fit the model. Log a warning for fields with the names
-    of secrets.
+    """Refuse options that do not fit the model. Log warnings for types whose form was
+    not found by trying, and for fields with the names of secrets.
 
     :raises ValueError: An option does not fit.
     """
@@ -74,6 +80,8 @@ def check_options(model: ServedModel, app: Flask, methods: Collection[str]) -> N
 
     if problems:
         raise ValueError("\n".join(problems))
+
+    _warn_of_forms(model, app)
 
     if any(name in methods for name in READS):
         _warn_of_secrets(model, app)
@@ -151,6 +159,14 @@ def _constructor_problems(
         listed, class_ = ", ".join(map(repr, names)), model.mapped_class.__name__
         others = [each for each in methods if each != "create"]
         yield NEEDED.format(model=class_, names=listed, methods=others)
+
+
+def _warn_of_forms(model: ServedModel, app: Flask) -> None:
+    for field in model.generic.clients:
+        if field.conversion.doubt:
+            name, type_ = model.mapped_class.__name__, field.column.type
+            class_ = type(type_).__name__
+            app.logger.warning(UNTRIED, name, field.name, type_, class_)
 
 
 def _warn_of_secrets(model: ServedModel, app: Flask) -> None:

@@ -26,7 +26,7 @@ from .conversions import (
     python_type,
     Schema,
 )
-from .forms import class_of, is_tried, Trial
+from .forms import class_of, is_plain, is_tried, Trial
 
 ANY_DIALECT: t.Final = DefaultDialect()
 
@@ -205,7 +205,7 @@ def _arrays(type_: t.Any, dialect: sa.Dialect) -> Conversion | None:
     item = conversion_of(type_.item_type, dialect)
 
     # SQLAlchemy has no name for the array of a type that it does not know.
-    if item is None or not item.has_form or isinstance(type_.item_type, NullType):
+    if item is None or isinstance(type_.item_type, NullType):
         return None
 
     cast_item = item.read
@@ -225,15 +225,13 @@ def _arrays(type_: t.Any, dialect: sa.Dialect) -> Conversion | None:
         schema = {"type": "array", "items": schema}
 
     array = sa.ARRAY(sa.Text(), dimensions=type_.dimensions)
-    # A type of the application makes its values of those that are selected.
-    is_text = item.select is not None and item.show is None
     return Conversion(
         cast_array,
         is_ordered=False,
         is_sorted=False,
         reads_json=True,
         has_item=_array_has_item,
-        select=(lambda column: sa.cast(column, array)) if is_text else None,
+        select=item.select and (lambda column: sa.cast(column, array)),
         schema=schema,
     )
 
@@ -252,22 +250,23 @@ def _decorated(type_: TypeDecorator[t.Any], dialect: sa.Dialect) -> Conversion |
         )
 
     trial = Trial(type_, dialect)
+    conversion = declared or _conversion_of_form(trial, conversion)
 
-    if trial.form is None:
+    if conversion is None or (trial.is_one_way and declared is None):
         return conversion and replace(
-            conversion,
-            cast=trial.reader(conversion.cast),
-            # An object has no length.
-            check=None,
-            compared_by_database=True,
-            select=None,
-            has_form=False,
+            conversion, compared_by_database=True, select=None, doubt="one-way"
         )
 
-    conversion = declared or _conversion_of_form(trial, conversion)
-    return conversion and replace(
+    def check(value: t.Any) -> None:
+        # An object has no length.
+        if conversion.check is not None and is_plain(value):
+            conversion.check(value)
+
+    choices = {"enum": trial.choices} if trial.choices else {}
+    return replace(
         conversion,
         cast=trial.reader(conversion.cast),
+        check=check,
         is_ordered=conversion.is_ordered and not trial.is_random,
         is_null_only=(
             conversion.is_null_only or trial.stores_documents or trial.is_random
@@ -277,6 +276,8 @@ def _decorated(type_: TypeDecorator[t.Any], dialect: sa.Dialect) -> Conversion |
         # One value that the type can't read would be the end of all others.
         select=lambda column: sa.type_coerce(column, trial.impl),
         show=trial.show,
+        schema={**conversion.schema, **choices},
+        doubt="untried" if trial.form is None and declared is None else "",
     )
 
 
@@ -291,7 +292,7 @@ def _conversion_of_form(trial: Trial, of_impl: Conversion | None) -> Conversion 
         return conversion_of(sa.DateTime(timezone=form.tzinfo is not None))
 
     # The type that stores the values knows their lengths and ranges.
-    if class_of(form) is trial.stored_class:
+    if form is None or class_of(form) is trial.stored_class:
         return of_impl
 
     return DOCUMENT if isinstance(form, dict) else conversion_of_class(class_of(form))

@@ -108,9 +108,10 @@ class Conversion:
     anything, such as what a driver makes of a type that only it knows.
     """
 
-    has_form: bool = True
-    """``False`` if no value of a type of the application comes back as it is, so that
-    none must be shown.
+    doubt: t.Literal["", "untried", "one-way"] = ""
+    """The reason why the values of a type of the application have no certain form:
+    ``untried`` if no value was found that it takes, ``one-way`` if it gives back others
+    than it takes, so that they must not be shown.
     """
 
     def read(self, value: t.Any, *, is_checked: bool = True) -> t.Any:

@@ -75,7 +75,7 @@ def converted(conversion: Conversion, converter: Converter) -> Conversion:
     form: dict[str, t.Any] = {
         "show": converter.show,
         "schema": converter.schema,
-        "has_form": True,
+        "doubt": "",
     }
     read_own = converter.read
 

@@ -49,7 +49,7 @@ NO_FORM: t.Final = """\
 converters={{{class_}: Converter(read, show)}}, or leave it out, hidden=['{name}'].\
 """
 
-NOT_BACK: t.Final = "gives back objects, or other values than it takes, as a hash does"
+HASHES: t.Final = "gives back other values than it takes, as a hash does"
 
 NO_EXPRESSION: t.Final = """\
 The hybrid property '{name}' of '{model}' has no SQL expression, or a comparator. Give \
@@ -290,8 +290,10 @@ def _field(
 
     if converter is not None:
         conversion = converted(conversion or OPAQUE, converter)
-    elif conversion is None or not (conversion.has_form or name in options.hidden):
-        reason = "has no form on the wire" if conversion is None else NOT_BACK
+    elif conversion is None or (
+        conversion.doubt == "one-way" and name not in options.hidden
+    ):
+        reason = "has no form on the wire" if conversion is None else HASHES
         named |= {"class_": type(type_).__name__, "reason": reason}
         raise ValueError(NO_FORM.format(**named, type=type_))
 

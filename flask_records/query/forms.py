@@ -1,8 +1,8 @@
 """The forms on the wire of types of the application, found by trying each type once.
 
 A value of a class that Python has is its own form: the text of an encrypted column, a
-document, a time. A type of objects has none, and neither has one that gives back other
-values than it takes, as a hash does.
+document, a time. The form of an object, such as a country, is the value that its type
+binds, if an equal object comes back from it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,21 @@ import typing as t
 import uuid
 from contextlib import suppress
 from decimal import Decimal
+from itertools import chain
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.types import TypeDecorator
 from werkzeug.datastructures import FileStorage
 
-from ..problems import NOT_VALID
+from ..problems import no_choice, NOT_VALID
 from .conversions import as_naive_moment, Cast, python_type, Unreadable
+
+if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Pair: t.TypeAlias = tuple[t.Any, t.Any]
+    """The form of a value, and the value."""
 
 PLAIN: t.Final = (
     *(str, bytes, bool, int, float, Decimal, list, dict, uuid.UUID),
@@ -28,18 +35,22 @@ PLAIN: t.Final = (
 )
 """The classes of values that are their own form."""
 
+UNKNOWN: t.Final = "sample-text-1"
+"""A text that no list of choices has."""
+
 MOMENT: t.Final = dt.datetime(2026, 1, 1)
 ZONED: t.Final = MOMENT.replace(tzinfo=dt.UTC)
 
 # A document stands before its text, and no number has a fraction to round.
 SAMPLES: t.Final[tuple[t.Any, ...]] = (
-    *({"a": [1]}, ["a"], [1], "sample-text-1", 5, 4, True, 5.0, Decimal(5)),
+    *({"a": [1]}, ["a"], [1], UNKNOWN, 5, True, 5.0, Decimal(5)),
     *(MOMENT, ZONED, MOMENT.date(), MOMENT.time(), dt.timedelta(days=1)),
     *(uuid.UUID(int=2**127), b"bytes"),
     *("US", "USD", "en", "UTC", "Europe/Paris", "red", "127.0.0.1", "+12125552368"),
+    *("1010101", "[1,5)", "[2026-01-01,2026-02-01)"),
     *("a@example.com", "https://example.com/"),
 )
-"""The values that a type is tried with, the last ones texts that it may check."""
+"""The values that a type is tried with, the last ones texts that stand for objects."""
 
 NUMBERS: t.Final = (int, float, Decimal)
 
@@ -68,14 +79,33 @@ class Trial:
         # The times of a column with a zone have one, if its type leaves the choice.
         is_zoned = bool(getattr(impl, "timezone", False))
         samples = sorted(SAMPLES, key=lambda each: each is ZONED, reverse=is_zoned)
-        forms = map(self._form_of, samples)
-        self.form = next((each for each in forms if each is not None), None)
-        """The first value that came back, if any did."""
+        self._gives_others = self._reads_stored = False
+        named = _samples_of(type_)
+        own, first = self._first_of(named, samples)
+
+        # A client's value is not read as one that is stored, which may run code, unless
+        # the type takes objects only.
+        if first is None and not self._gives_others:
+            self._reads_stored = True
+            own, first = self._first_of(named, samples)
+            self._reads_stored = first is not None
+
+        pair: Pair = first or (None, None)
+        self.form, self._value = pair
+        """The form of the first value that came back, if any did, and the value."""
+        self.is_one_way = self._gives_others and self.form is None
+        """``True`` if it gives back other values than it takes, as a hash does."""
+        is_taken = own and all(own) and not is_plain(self._value)
+        # A type that takes any text has named but some of its values.
+        is_closed = is_taken and not self._try(UNKNOWN)
+        self.choices = [each[0] for each in own if each and is_closed]
+        """The forms of the only values that it takes, if it names them."""
 
     @property
     def is_random(self) -> bool:
         """``True`` if it binds equal values differently, so that none is found."""
-        return bool(self._bind(self.form) != self._bind(self.form))
+        value = self._value
+        return value is not None and bool(self._bind(value) != self._bind(value))
 
     def reader(self, cast: Cast) -> Cast:
         """Return a function that reads a value on the wire, or one of the model, and
@@ -83,21 +113,25 @@ class Trial:
 
         :param cast: Casts a value on the wire to the class of the forms.
         """
+        problem = no_choice(map(str, self.choices)) if self.choices else NOT_VALID
 
         def read(value: t.Any) -> t.Any:
             # A call in Python may have an object.
             if is_plain(value) or isinstance(value, FileStorage):
                 value = cast(value)
 
+                if self.choices and value not in self.choices:
+                    raise ValueError(problem)
+
             try:
-                again = self._result(self._bind(value))
+                again = self._read(value)
             except Exception as error:
-                raise ValueError(NOT_VALID) from error
+                raise ValueError(problem) from error
 
             if again is None:
-                raise ValueError(NOT_VALID)
+                raise ValueError(problem)
 
-            return value if is_plain(value) else again
+            return value if is_plain(again) else again
 
         return read
 
@@ -107,25 +141,75 @@ class Trial:
         :raises Unreadable: The type can't read it, or it has no form.
         """
         try:
-            form = self._result(stored)
+            form = self._form_of(self._result(stored))
         except Exception as error:
             raise Unreadable(repr(error)) from error
 
-        # A driver has objects for types that only the database knows.
-        if form is None or form is stored or is_plain(form):
-            return form
+        if self.form is None and form is not None and not self._may_return(form):
+            raise Unreadable("its type gives back other values than it takes")
 
-        raise Unreadable(f"it is an object of the class {type(form).__name__}")
+        return form
 
-    def _form_of(self, sample: t.Any) -> t.Any:
-        """Return a sample as it is read from the database, if that comes back."""
+    def _may_return(self, form: t.Any) -> bool:
+        """Return ``True`` if a form comes back, or is not taken at all."""
         with suppress(Exception):
-            form = self._result(self._bind(sample))
-            stored = self._bind(form)
-            again = self._result(stored)
+            return _is_equal(self._form_of(self._read(form)), form)
 
-            if is_plain(form) and self._fits(stored) and _is_equal(again, form):
-                return form
+        return is_plain(form)
+
+    def _read(self, value: t.Any) -> t.Any:
+        """Return a value as it comes back from the database, or the object of a value
+        that is stored, if the type takes objects only.
+        """
+        try:
+            return self._result(self._bind(value))
+        except Exception:
+            read = self._result(value) if self._reads_stored else None
+
+            if read is None or is_plain(read):
+                raise
+
+            self._bind(read)
+            return read
+
+    def _first_of(
+        self, own: Sequence[t.Any], others: Sequence[t.Any]
+    ) -> tuple[list[Pair | None], Pair | None]:
+        """Return each of a type's own samples as it comes back, and the first sample of
+        all that does.
+        """
+        tried = [self._try(sample) for sample in own]
+        return tried, next(filter(None, chain(tried, map(self._try, others))), None)
+
+    def _form_of(self, value: t.Any) -> t.Any:
+        return value if value is None or is_plain(value) else self._bind(value)
+
+    def _try(self, sample: t.Any) -> Pair | None:
+        """Return the form of a sample, and its value, if that comes back."""
+        try:
+            value = self._read(sample)
+        except Exception:
+            return None
+
+        try:
+            form, stored = self._form_of(value), self._bind(value)
+        except Exception:
+            # An object that its own type does not take, such as the hash of a password.
+            self._gives_others = True
+            return None
+
+        if not is_plain(form) or not self._fits(stored):
+            return None
+
+        # The type may store a pickle of its own.
+        if self._reads_stored and is_plain(sample) and form != sample:
+            return None
+
+        with suppress(Exception):
+            if _is_equal(self._form_of(self._read(form)), form):
+                return form, value
+
+            self._gives_others = True
 
         return None
 
@@ -167,6 +251,25 @@ def _processor(type_: TypeDecorator[t.Any], name: str, dialect: sa.Dialect) -> C
     process = getattr(type_, name)
     is_own = _has_own(type_, name)
     return lambda value: process(value, dialect) if is_own else value
+
+
+def _samples_of(type_: TypeDecorator[t.Any]) -> list[t.Any]:
+    """Return the values that a type itself names: members of enumerations, and items of
+    lists of choices, or the first of each if they are pairs.
+    """
+    own = [base for base in type(type_).__mro__ if "sqlalchemy." not in base.__module__]
+    named = [item for each in (*own, type_) for item in vars(each).items()]
+    values = [value for name, value in named if not name.startswith("_")]
+    samples: list[t.Any] = []
+
+    for value in (*values, python_type(type_)):
+        if isinstance(value, type) and issubclass(value, enum.Enum):
+            samples += value
+        elif isinstance(value, (list, tuple, dict)):
+            has_pairs = all(isinstance(each, (list, tuple)) and each for each in value)
+            samples += [each[0] for each in value] if has_pairs else value
+
+    return samples
 
 
 def is_plain(value: t.Any) -> bool:

@@ -189,8 +189,7 @@ def test_wrong_values_of_bodies_name_their_field(offers):
 
 def test_a_whole_record_with_a_read_only_value_is_taken(database_url):
     double = Converter(lambda value: int(value) // 2, lambda value: value * 2)
-    converters = {**BY_COLUMN_TYPE, "size": double}
-    service = SQLAlchemyService(Offer, converters=converters, readonly=["size"])
+    service = SQLAlchemyService(Offer, converters={"size": double}, readonly=["size"])
 
     with serving_models(database_url, {"offers": service}) as client:
         with client.application.app_context():
@@ -244,8 +243,7 @@ def test_converters_of_another_form_are_refused(converters):
 
 
 def test_a_converter_of_no_field_is_refused():
-    converters = {**BY_COLUMN_TYPE, "prise": Converter(str)}
-    service = SQLAlchemyService(Offer, converters=converters)
+    service = SQLAlchemyService(Offer, converters={"prise": Converter(str)})
 
     with pytest.raises(ValueError, match="'converters' names 'prise'"):
         service.check(Flask("app"))

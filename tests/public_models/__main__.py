@@ -126,7 +126,8 @@ ALLOWED = [
     Allowed("other form", "", "a type of the package has one form for several values"),
     Allowed("refused", "has no SQL expression|another table", "hybrids in Python"),
     Allowed("refused", "identifies no record", "'id' is one of several key columns"),
-    Allowed("refused", "gives back|no form on the wire", "types that need a converter"),
+    Allowed("refused", "gives back other values", "hashes"),
+    Allowed("refused", "no form on the wire", "types that need a converter"),
     Allowed("refused", "no body can name", "arguments of constructors"),
     Allowed("no table", "", "columns of another database"),
 ]

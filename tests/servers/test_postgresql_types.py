@@ -12,6 +12,16 @@ from flask_records import Converter, SQLAlchemyService
 from ..databases import serving_models, url_of
 
 
+class Points(sa.TypeDecorator):
+    """A type of the application that expects its own values only."""
+
+    impl = sa.Integer
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else value.number
+
+
 class Point(sa.types.UserDefinedType):
     """A type that PostgreSQL neither sorts nor compares."""
 
@@ -38,6 +48,7 @@ class Field(OnPostgreSQL):
     span = mapped_column(postgresql.INT4RANGE)
     words = mapped_column(postgresql.TSVECTOR)
     place = mapped_column(Point)
+    points: Mapped[int | None] = mapped_column(Points)
     day = mapped_column(sa.Date)
     seats = mapped_column(
         postgresql.DOMAIN("postgresql_seats", sa.Integer, check=sa.text("VALUE > 0"))
@@ -71,6 +82,7 @@ def answer(response):
         ({"matrix": [[1], [2, 3]]}, "'matrix' does not fit its column."),
         ({"note": "b", "span": "[3,1)"}, MISFIT),
         ({"words": "'"}, "'words' does not fit its column."),
+        ({"points": 5}, "The data is not valid: 'points' is not valid."),
         ({"seats": -1}, "'seats' breaks a rule of the database."),
         (
             {"note": "".join(chr(0x4E00 + n * 7919 % 20000) for n in range(9000))},
@@ -87,6 +99,7 @@ def test_a_value_that_postgresql_refuses_is_a_400(fields, body, message):
     ("query", "message"),
     [
         ("address=10.0.0.999", MISFIT),
+        ("points=5", "'5' is not a valid 'points': it is not valid."),
         (
             "note[$regex]=(?P<x>b)",
             "A value is not a regular expression of the database.",

@@ -1,15 +1,13 @@
 """Types of the application have one form on the wire, in all that clients send and get:
-types of SQLAlchemy-Utils, recipes of SQLAlchemy's documentation, and others.
+the types of SQLAlchemy-Utils, recipes of SQLAlchemy's documentation, and others.
 """
 
 import base64
 import datetime as dt
 import enum
 import hashlib
-import ipaddress
 import json
 import pickle
-import zoneinfo
 from contextlib import contextmanager
 from types import SimpleNamespace
 from urllib.parse import quote
@@ -26,8 +24,6 @@ from ...databases import DATABASES, serving_models
 from ...models import model_of
 
 utils = pytest.importorskip("sqlalchemy_utils")
-arrow = pytest.importorskip("arrow")
-colour = pytest.importorskip("colour")
 # From its import on, no session would write by single statements.
 sa.event.remove(
     orm.Session, "after_flush", utils.aggregates.manager.construct_aggregate_queries
@@ -142,10 +138,6 @@ class Celsius:
     def __init__(self, degrees):
         self.degrees = degrees
 
-    @classmethod
-    def of(cls, value):
-        return cls(int(value))
-
     def __eq__(self, other):
         return isinstance(other, Celsius) and self.degrees == other.degrees
 
@@ -189,19 +181,6 @@ class Hashed(sa.TypeDecorator):
 ENCRYPTED = encrypted.StringEncryptedType
 
 
-class Picky(sa.TypeDecorator):
-    """Takes texts that no other type has."""
-
-    impl = sa.String(20)
-    cache_ok = True
-
-    def process_bind_param(self, value, dialect):
-        if value is not None and not value.startswith("x-"):
-            raise ValueError
-
-        return value
-
-
 class HashObject(Hashed):
     """As in Advanced Alchemy, its values are objects that it does not take."""
 
@@ -221,13 +200,37 @@ class InPython(ENCRYPTED):
         return column
 
 
-JOBS = {"Running": "running", "Done": "done"}
+JOBS = [("running", "Running"), ("done", "Done")]
 
 TYPES = {
     # The type, two values as they are shown, and values that it does not take.
+    "arrow": (
+        utils.ArrowType(),
+        ["2026-01-01T00:00:00.000Z", "2027-01-01T00:00:00.000Z"],
+        ["x"],
+    ),
+    "choice": (utils.ChoiceType(JOBS), ["running", "done"], ["Running", "x", 1]),
+    "choice of integers": (
+        utils.ChoiceType([(1, "One"), (2, "Two")], impl=sa.Integer()),
+        [1, 2],
+        [3, "One"],
+    ),
+    "choice of an enum": (utils.ChoiceType(Level, impl=sa.Integer()), [1, 2], [3]),
+    "color": (utils.ColorType(), ["#f00", "#00f"], ["nothing"]),
+    "country": (utils.CountryType(), ["FI", "US"], ["Finland", "XX"]),
+    "currency": (utils.CurrencyType(), ["EUR", "USD"], ["XXX1", "euro"]),
     "email": (utils.EmailType(), ["a@example.com", "b@example.com"], []),
+    "address": (utils.IPAddressType(), ["127.0.0.1", "::1"], ["nonsense"]),
+    "locale": (utils.LocaleType(), ["en_US", "de"], ["nonsense"]),
+    "phone": (utils.PhoneNumberType(), ["+12125552368", "+358401234567"], ["x"]),
     "list": (utils.ScalarListType(), [["a", "b"], []], ["a", ["a,b"]]),
     "list of integers": (utils.ScalarListType(int), [[1, 2], [3]], [["x"]]),
+    "zone": (
+        utils.TimezoneType(backend="zoneinfo"),
+        ["UTC", "Europe/Paris"],
+        ["Nowhere/Nowhere"],
+    ),
+    "url": (utils.URLType(), ["https://a.example/", "b"], ["http://["]),
     "uuid": (
         utils.UUIDType(),
         [
@@ -236,6 +239,7 @@ TYPES = {
         ],
         ["x"],
     ),
+    "days": (utils.WeekDaysType(), ["1010101", "0000000"], ["x", "1010102"]),
     "encrypted": (ENCRYPTED(sa.String, "key", length=200), ["text", "other"], []),
     "encrypted integer": (ENCRYPTED(sa.Integer, "key", length=200), [5, 6], ["x"]),
     "encrypted boolean": (
@@ -253,7 +257,9 @@ TYPES = {
         ["2026-01-01T00:00:00.000Z", "2027-01-01T00:00:00.000Z"],
         ["x"],
     ),
+    "enumeration": (Named(Level), ["low", "high"], ["1", "x"]),
     "yes or no": (YesNo(), [True, False], ["x"]),
+    "object": (Temperature(), [5, 0], ["x", 1.5]),
     "even": (Even(), [2, 4], [3]),
 }
 
@@ -261,6 +267,7 @@ DOCUMENTS = {
     "document": (utils.JSONType(), [{"k": 1}, [1, "a"], "text"]),
     "document in text": (JSONText(), [{"k": 1}, [1, "a"], "text", 5]),
     "document in bytes": (JSONBytes(), [{"k": 1}, [1, "a"], "AAEC"]),
+    "set in JSON": (Sorted(), [["a"], ["a", "b"]]),
     "random": (
         ENCRYPTED(sa.String, "key", encrypted.FernetEngine, length=200),
         ["a", "b"],
@@ -292,6 +299,13 @@ def store(client, value):
 
 def text_of(value):
     return quote(value if isinstance(value, str) else json.dumps(value))
+
+
+@pytest.fixture(autouse=True)
+def leave_out(request):
+    """The type does not know the dialect of MariaDB."""
+    if "mariadb-days" in request.node.name:
+        pytest.skip("WeekDaysType does not work on MariaDB.")
 
 
 @pytest.mark.parametrize(("type_", "values", "wrong"), TYPES.values(), ids=TYPES)
@@ -361,88 +375,17 @@ def test_a_value_that_is_not_compared_is_shown_as_it_is_taken(
         assert client.get("/things?value[$ne]=null&$limit=0").status_code in (200, 400)
 
 
-def show_code(value):
-    return value.code
-
-
-OBJECTS = {
-    # The type, the converter that it needs, two values, and one that is not valid.
-    "arrow": (
-        utils.ArrowType(),
-        Converter(arrow.get, str),
-        ["2026-01-01T00:00:00+00:00"],
-        "x",
-    ),
-    "choice": (
-        utils.ChoiceType([("running", "Running"), ("done", "Done")]),
-        Converter(JOBS.__getitem__, lambda choice: choice.value),
-        ["Running", "Done"],
-        "x",
-    ),
-    "color": (utils.ColorType(), Converter(colour.Color), ["red", "#abc"], "nothing"),
-    "country": (
-        utils.CountryType(),
-        Converter(utils.Country, show_code),
-        ["FI", "US"],
-        "Finland",
-    ),
-    "address": (
-        utils.IPAddressType(),
-        Converter(ipaddress.ip_address),
-        ["127.0.0.1", "::1"],
-        "x",
-    ),
-    "zone": (
-        utils.TimezoneType(backend="zoneinfo"),
-        Converter(zoneinfo.ZoneInfo),
-        ["UTC", "Europe/Paris"],
-        "Nowhere/Nowhere",
-    ),
-    "enumeration": (
-        Named(Level),
-        Converter(Level.__getitem__, lambda level: level.name),
-        ["low", "high"],
-        "x",
-    ),
-    "object": (Temperature(), Converter(Celsius.of, lambda c: c.degrees), [5, 0], "x"),
-    "set in JSON": (Sorted(), Converter(set, sorted), [["a"], ["a", "b"]], 5),
-}
-
-
-@pytest.mark.parametrize("part", OBJECTS.values(), ids=OBJECTS)
-@pytest.mark.filterwarnings("ignore")
-def test_a_type_of_objects_has_a_converter(database_url, part):
-    type_, converter, values, wrong = part
-
-    with pytest.raises(ValueError, match="which gives back objects"):
-        with client_of(type_, database_url):
-            pass
-
-    with client_of(type_, database_url, converters={"value": converter}) as client:
-        records = [client.post("/things", json={"value": v}).json for v in values]
-        refused = client.post("/things", json={"value": wrong})
-
-        assert [each["value"] for each in records] == values
-        assert client.get("/things?$sort[id]=1").json == records
-        assert client.put("/things/1", json=records[0]).json == records[0]
-        assert (refused.status_code, [*refused.json["errors"]]) == (400, ["value"])
-
-
-NO_FORMS = {
+ONE_WAY = {
     "password": utils.PasswordType(schemes=["pbkdf2_sha512"]),
     "hash": Hashed(),
     "object": HashObject(),
-    "checked": Picky(),
-    "array": sa.ARRAY(Hashed()),
 }
 
 
-@pytest.mark.parametrize("type_", NO_FORMS.values(), ids=NO_FORMS)
+@pytest.mark.parametrize("type_", ONE_WAY.values(), ids=ONE_WAY)
 @pytest.mark.filterwarnings("ignore")
-def test_a_type_whose_values_do_not_come_back_has_no_form(type_):
-    cure = (
-        r"Give it a form on the wire, .*Converter.* or leave it out, hidden=\['value'\]"
-    )
+def test_a_hash_has_no_form(type_):
+    cure = r"as a hash does. Give it a form .* leave it out, hidden=\['value'\]"
 
     with pytest.raises(ValueError, match=cure):
         with client_of(type_, "sqlite://"):
@@ -494,15 +437,90 @@ def test_a_stored_value_that_can_not_be_read_spoils_its_own_record_alone(
     assert f"{message}ZeroDivisionError('odd')" in caplog.text
 
 
+def test_a_type_that_can_not_be_tried_is_warned_of(caplog):
+    class Picky(sa.TypeDecorator):
+        impl = sa.String(20)
+        cache_ok = True
+
+        def process_bind_param(self, value, dialect):
+            if value is not None and not value.startswith("x-"):
+                raise ValueError
+
+            return value
+
+    with client_of(Picky(), "sqlite://") as client:
+        answers = [client.post("/things", json={"value": v}) for v in ("x-1", "y")]
+
+    assert [each.status_code for each in answers] == [201, 400]
+    assert "'Thing.value' is of type Picky(length=20), which takes none" in caplog.text
+    assert "converters={Picky: Converter(read, show)}" in caplog.text
+
+
+def test_a_value_of_a_client_is_not_read_as_if_it_were_stored():
+    read = []
+
+    class Loaded(sa.TypeDecorator):
+        """As with pickles, a stored value could be any code."""
+
+        impl = sa.LargeBinary
+        cache_ok = True
+
+        def process_bind_param(self, value, dialect):
+            return None if value is None else value.degrees
+
+        def process_result_value(self, value, dialect):
+            read.append(value)
+
+            if value == b"bytes":
+                raise ValueError("is not a pickle")
+
+            return Celsius(value)
+
+    with client_of(Loaded(), "sqlite://") as client:
+        answer = client.post("/things", json={"value": "AAEC"})
+        queried = client.get("/things?value=AAEC")
+
+    assert (answer.status_code, queried.status_code) == (400, 400)
+    assert b"bytes" in read
+    assert b"\0\1\2" not in read
+
+
+def test_a_converter_goes_before_a_trial(database_url):
+    converter = Converter(lambda value: Level[value.lower()], lambda v: v.name.upper())
+
+    with client_of(Named(Level), database_url, converters={Named: converter}) as client:
+        assert client.post("/things", json={"value": "LOW"}).json["value"] == "LOW"
+        assert len(client.get("/things?value=LOW").json) == 1
+
+
+def test_calls_in_python_take_objects(database_url):
+    with client_of(Named(Level), database_url) as client:
+        with client.application.app_context():
+            record = client.things.create({"value": Level.high})
+
+        assert record["value"] == "high"
+        assert client.get("/things/1").json["value"] == "high"
+
+
+def test_documents_tell_the_form(database_url):
+    with client_of(Named(Level), database_url) as client:
+        with client.application.app_context():
+            schemas = client.things.capabilities.schemas_for(None)
+
+        schema = schemas.record["properties"]["value"]
+
+    assert schema["enum"] == ["low", "high", None]
+
+
 @pytest.mark.skipif("postgresql" not in DATABASES, reason="No PostgreSQL")
 def test_items_of_arrays_on_postgresql_have_their_form(server_urls):
-    with client_of(sa.ARRAY(YesNo()), server_urls["postgresql"]) as client:
-        record = client.post("/things", json={"value": [True, False]}).json
+    with client_of(sa.ARRAY(Named(Level)), server_urls["postgresql"]) as client:
+        record = client.post("/things", json={"value": ["low", "high"]}).json
         wrong = client.post("/things?$select=id", json={"value": ["x"]})
 
-        assert record["value"] == [True, False]
+        assert record["value"] == ["low", "high"]
         assert client.put("/things/1", json=record).json == record
-        assert wrong.json["errors"] == {"value": "is neither true nor false"}
+        assert wrong.json["errors"] == {"value": "is not one of low, high"}
 
 
 @pytest.mark.skipif("postgresql" not in DATABASES, reason="No PostgreSQL")
@@ -603,19 +621,9 @@ BOMB = pickle.dumps(Bomb())
     ],
     ids=["bytes", "document", "checked"],
 )
-def test_values_of_clients_for_hidden_objects_are_not_read_as_stored(type_, value):
-    with client_of(type_, "sqlite://", hidden=["value"]) as client:
+def test_what_a_client_sends_is_not_read_as_stored(type_, value):
+    with client_of(type_, "sqlite://") as client:
         response = client.post("/things", json={"value": value})
 
         assert response.status_code == 400
-        assert response.json["errors"] == {"value": "is not valid"}
         assert RUNS == []
-
-
-def test_calls_in_python_write_hidden_objects(database_url):
-    with client_of(Named(Level), database_url, hidden=["value"]) as client:
-        with client.application.app_context():
-            record = client.things.create({"value": Level.high})
-
-        assert record["value"] is Level.high
-        assert client.get("/things/1").json == {"id": 1, "note": None}
