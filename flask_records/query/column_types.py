@@ -19,6 +19,7 @@ from sqlalchemy.types import NullType, TypeDecorator, TypeEngine
 from .. import problems
 from . import conversions
 from .conversions import (
+    Cast,
     Check,
     Conversion,
     NULL_TEXTS,
@@ -205,35 +206,44 @@ def _arrays(type_: t.Any, dialect: sa.Dialect) -> Conversion | None:
     item = conversion_of(type_.item_type, dialect)
 
     # SQLAlchemy has no name for the array of a type that it does not know.
-    if item is None or isinstance(type_.item_type, NullType):
+    if item is None or item.doubt == "one-way" or isinstance(type_.item_type, NullType):
         return None
 
-    cast_item = item.read
-
-    def cast_array(value: t.Any, dimensions: int = type_.dimensions or 1) -> t.Any:
-        if not isinstance(value, list):
-            raise ValueError(problems.NO_LIST)
-
-        if dimensions > 1:
-            return [cast_array(each, dimensions - 1) for each in value]
-
-        return [cast_item(each) for each in value]
-
+    dimensions = type_.dimensions or 1
     schema = nullable(item.schema)
 
-    for _ in range(type_.dimensions or 1):
+    for _ in range(dimensions):
         schema = {"type": "array", "items": schema}
 
-    array = sa.ARRAY(sa.Text(), dimensions=type_.dimensions)
+    select = item.select
+    is_shown = item.show is not None
+    # A type of the application makes its values of those that are stored.
+    impl = type_.item_type.load_dialect_impl(dialect) if is_shown else sa.Text()
+    array = sa.ARRAY(impl, dimensions=type_.dimensions)
+    change = sa.type_coerce if is_shown else sa.cast
     return Conversion(
-        cast_array,
+        _of_items(item.read, dimensions),
         is_ordered=False,
         is_sorted=False,
         reads_json=True,
         has_item=_array_has_item,
-        select=item.select and (lambda column: sa.cast(column, array)),
+        select=select and (lambda column: change(column, array)),
+        show=item.show and _of_items(item.show, dimensions),
         schema=schema,
     )
+
+
+def _of_items(function: Cast, dimensions: int) -> Cast:
+    """Return a function for lists, in so many dimensions, of one for their items."""
+    inner = function if dimensions == 1 else _of_items(function, dimensions - 1)
+
+    def convert(value: t.Any) -> t.Any:
+        if not isinstance(value, list):
+            raise ValueError(problems.NO_LIST)
+
+        return [None if each is None else inner(each) for each in value]
+
+    return convert
 
 
 def _decorated(type_: TypeDecorator[t.Any], dialect: sa.Dialect) -> Conversion | None:

@@ -392,6 +392,14 @@ def test_a_hash_has_no_form(type_):
             pass
 
 
+def test_an_array_of_hashes_has_no_form():
+    cure = r"Give it a form .* leave it out, hidden=\['value'\]"
+
+    with pytest.raises(ValueError, match=cure):
+        with client_of(sa.ARRAY(Hashed()), "sqlite://"):
+            pass
+
+
 def test_a_rule_of_a_hidden_hash_is_decided_by_the_database():
     stored = {"id": 1, "value": hashlib.sha256(b"secret").hexdigest()}
 
@@ -521,6 +529,12 @@ def test_items_of_arrays_on_postgresql_have_their_form(server_urls):
         assert record["value"] == ["low", "high"]
         assert client.put("/things/1", json=record).json == record
         assert wrong.json["errors"] == {"value": "is not one of low, high"}
+
+    with client_of(sa.ARRAY(YesNo()), server_urls["postgresql"]) as client:
+        record = client.post("/things", json={"value": [True, False]}).json
+
+        assert record["value"] == [True, False]
+        assert client.put("/things/1", json=record).json == record
 
 
 @pytest.mark.skipif("postgresql" not in DATABASES, reason="No PostgreSQL")
