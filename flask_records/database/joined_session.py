@@ -492,8 +492,11 @@ def _sample_of(factory: t.Any) -> orm.Session | None:
     options, sample = _samples.get(factory, (None, None))
 
     if options != factory.kw:
-        methods = (factory.class_.__init__, factory.class_.get_bind)
-        is_usual = {each.__module__ for each in methods}.issubset(LIBRARIES)
+        class_: t.Any = factory.class_
+        methods = (type(factory).__call__, class_.__init__, class_.get_bind)
+        is_usual = class_.__new__ is object.__new__ and {
+            each.__module__ for each in methods
+        }.issubset(LIBRARIES)
         sample = factory() if is_usual else None
         _samples[factory] = {**factory.kw}, sample
 

@@ -73,6 +73,45 @@ def test_first_use_of_the_session_by_a_hook_holds(app, db, rooms, use):
     assert stored(db) == ["Lobby"]
 
 
+class Maker(sa.orm.sessionmaker):
+    """Gives the sessions that it makes a name."""
+
+    def __call__(self, **options):
+        session = super().__call__(**options)
+        session.info["name"] = "made"
+        return session
+
+
+class NewSession(sa.orm.Session):
+    """A session that has its name before it is set up."""
+
+    def __new__(cls, *args, **options):
+        session = super().__new__(cls)
+        session.info["name"] = "new"
+        return session
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda bind: Maker(bind), "made"),
+        (lambda bind: sa.orm.sessionmaker(bind, class_=NewSession), "new"),
+    ],
+)
+def test_session_of_a_factory_of_the_application_is_made_by_it(
+    app, db, records, make, name
+):
+    session = sa.orm.scoped_session(make(db.engine), db.session.registry.scopefunc)
+    own = SQLAlchemyService(Room, session=session)
+    halls, seen = records.add("halls", own, public=True), []
+    halls.after("create")(lambda *args: seen.append(session.info["name"]))
+
+    halls.create({"name": "Lobby"})
+    session.remove()
+
+    assert (seen, stored(db)) == ([name], ["Lobby"])
+
+
 def test_session_that_a_hook_holds_can_be_used_after_the_call(app, db, rooms):
     held = []
     rooms.before("create")(lambda *args: held.append(db.session()))
