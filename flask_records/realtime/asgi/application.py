@@ -208,8 +208,9 @@ class Application:
         if scope["method"] != "GET":
             raise MethodNotAllowed("A stream of events is read by GET.")
 
-        # Its client could not see whether the stream breaks or is over.
-        if scope["http_version"] == "1.0":
+        # Its client could not see whether the stream breaks or is over. granian writes
+        # the version as "1".
+        if scope["http_version"] in ("1", "1.0"):
             raise BadRequest(OLD_HTTP)
 
         query = query_of(environ)

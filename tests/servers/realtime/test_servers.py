@@ -10,6 +10,7 @@ import pytest
 from websocket import ABNF
 
 from ...authentication import bearer
+from ...event_stream import EventStream
 from ...polling import calls, Polling, received
 from ...processes import call
 from ...realtime import connected, running_asgi
@@ -124,3 +125,12 @@ def test_server_ends_a_connection_that_is_no_client(server):
         opcode, data = socket.recv_data()
 
     assert (opcode, int.from_bytes(data[:2], "big")) == (ABNF.OPCODE_CLOSE, 1008)
+
+
+def test_stream_over_http_1_0_is_refused(server):
+    client = EventStream(f"http://{server.host}", version="1.0")
+    body = client.json()
+    client.close()
+
+    assert client.status == 400
+    assert body["message"].startswith("A stream needs HTTP/1.1.")
