@@ -22,7 +22,7 @@ from .http.error_handler import ErrorHandler
 from .http.formatter import forbid_sniffing, format_json
 from .http.qs import parse
 from .http.routes import placeholders_of, Routes, routes_of
-from .names import METHODS
+from .names import EVENTS, METHODS
 from .query.bounds import init_app as init_bounds
 from .service import globals, Service
 from .service.capabilities import capabilities_of
@@ -369,8 +369,13 @@ class FlaskRecords(CallSignals):
         checks: list[Callable[[], None]] = []
 
         for service in services:
-            check = partial(service.capabilities.check, app, service.methods)
-            checks += [check, service.rules.check]
+            parts = service.capabilities
+
+            if parts.is_read_only:
+                writes = {name for name in EVENTS if parts.is_own(name)}
+                service.methods = tuple(n for n in service.methods if n not in writes)
+
+            checks += [partial(parts.check, app, service.methods), service.rules.check]
 
             if service.path in self.authentications:
                 self.authentications[service.path].init_app(app)

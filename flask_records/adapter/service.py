@@ -20,6 +20,7 @@ from ..query import FieldOptions, FieldRules, Matching, Syntax
 from ..query.bounds import refuse
 from ..query.column_types import schema_of_class
 from ..query.converters import converters_of
+from ..query.fields import inner_tables, written_tables
 from ..query.paths import key_names
 from ..query.plans import PING, Selection
 from ..query.syntax import resolve
@@ -199,6 +200,16 @@ class SQLAlchemyService(Capabilities):
     def id(self) -> str:
         """The name of the identifier field."""
         return self.served.generic.fields.id.name
+
+    @cached_property
+    def is_read_only(self) -> bool:  # type: ignore[override]
+        """``True`` if the model is mapped to no table that SQLAlchemy writes, but to a
+        subquery, or to a union of tables that have equal keys.
+        """
+        mapper = self.served.mapper
+        has_several = len(list(mapper.with_polymorphic_mappers)) > 1
+        is_union = has_several and not inner_tables(mapper.selectable)
+        return is_union or not written_tables(mapper)
 
     @cached_property
     def hidden(self) -> frozenset[str]:

@@ -263,7 +263,11 @@ def values_of(mapper: orm.Mapper[t.Any]) -> Sequence[str]:
         for key, descriptor in mapper.all_orm_descriptors.items()
         if descriptor.extension_type is HybridExtensionType.HYBRID_PROPERTY
     ]
-    return [*mapper.column_attrs.keys(), *hybrids]
+    # The class of a union has no attribute for the column that names the table.
+    names = [
+        name for name in mapper.column_attrs.keys() if hasattr(mapper.class_, name)
+    ]
+    return [*names, *hybrids]
 
 
 def _field(
@@ -395,4 +399,6 @@ def _is_counted(column: t.Any) -> bool:
     defaults = [column.default, column.server_default]
     defaults += [getattr(default, "arg", None) for default in defaults]
     is_counter = any(isinstance(default, COUNTERS) for default in defaults)
-    return is_counter or column.table.autoincrement_column is column
+    # The column of a subquery, too, is a column with a table.
+    counted = getattr(column.table, "autoincrement_column", None)
+    return is_counter or counted is column

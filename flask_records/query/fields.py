@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 import sqlalchemy as sa
 from sqlalchemy import orm
-from sqlalchemy.sql import visitors
 
 from .field import composite_of, fields_of, is_kept
 
@@ -23,12 +22,6 @@ COMPOSITE: t.Final = "id"
 
 NO_NAME: t.Final = """\
 '{0}' names '{1}', which is not a {2} of '{3}'. Its {2}s are: {4}.\
-"""
-
-NO_TABLE: t.Final = """\
-'{name}' is mapped to a subquery, an alias or a union, as ConcreteBase does, or to a \
-table without its primary key, so that SQLAlchemy would not write it. Map it to a \
-table or a view: __table__ = Table('name', Base.metadata, ...).\
 """
 
 NOT_MAPPED: t.Final = """\
@@ -79,7 +72,7 @@ class Fields:
 
     :param options: The options of the service.
     :param dialect: The dialect of the database. What is the same on all by default.
-    :raises TypeError: The model is not mapped to tables.
+    :raises TypeError: The model is not mapped to a table.
     :raises ValueError: The identifier is not a field of the model, or not unique.
     """
 
@@ -95,9 +88,6 @@ class Fields:
         """The dialect of the database, if it is known."""
         self.mapper = mapper_of(model)
         """The mapper of the class."""
-
-        if not _is_written(self.mapper):
-            raise TypeError(NO_TABLE.format(name=model.__name__))
 
         columns = self.mapper.primary_key
         keys = [self.mapper.get_property_by_column(each).key for each in columns]
@@ -137,7 +127,9 @@ class Fields:
         self.writable = {
             name: field
             for name, field in self.stored.items()
-            if name in self.columns and not is_kept(self.mapper, self.columns[name])
+            if name in self.columns
+            and self.columns[name].table in written_tables(self.mapper)
+            and not is_kept(self.mapper, self.columns[name])
         }
         """The fields that bodies may name, by name."""
 
@@ -147,11 +139,12 @@ class Fields:
     def is_unique(self, name: str) -> bool:
         """Return ``True`` if the database refuses a second record of the same value."""
         column = self.columns.get(name)
+        table = None if column is None else column.table
 
-        if column is None:
+        # The model may be mapped to a subquery.
+        if not isinstance(table, sa.Table):
             return False
 
-        table = column.table
         kinds = (sa.UniqueConstraint, sa.PrimaryKeyConstraint)
         keys = [each for each in table.constraints if isinstance(each, kinds)]
         indexes = [each for each in table.indexes if _is_unique(each)]
@@ -200,27 +193,28 @@ def mapper_of(model: type[t.Any]) -> orm.Mapper[t.Any]:
         raise TypeError(NOT_MAPPED.format(name=model.__name__)) from error
 
 
-def _is_written(mapper: orm.Mapper[t.Any]) -> bool:
-    """Return ``True`` for tables, or joins of tables, with their primary keys: others
-    are not written by SQLAlchemy, which says nothing.
+def written_tables(mapper: orm.Mapper[t.Any]) -> Sequence[sa.Table]:
+    """Return the tables of a mapper that SQLAlchemy writes: it leaves those out whose
+    primary key is not mapped, such as the ones in a subquery, and says nothing.
     """
     columns = {column for prop in mapper.column_attrs for column in prop.columns}
-    parts = visitors.iterate(mapper.selectable)
-    return not any(isinstance(part, sa.AliasedReturnsRows) for part in parts) and all(
-        columns.issuperset(table.primary_key) for table in mapper.tables
-    )
+    return [
+        table
+        for table in mapper.tables
+        if isinstance(table, sa.Table) and columns.issuperset(table.primary_key)
+    ]
 
 
 def inner_tables(selectable: t.Any) -> Sequence[sa.Table]:
-    """Return the tables whose rows are in each row of a table or a join, so that
-    PostgreSQL locks them: not those on the outer side of a join.
+    """Return the tables whose rows are in each row of a selectable, so that PostgreSQL
+    locks them: not those on the outer side of a join.
     """
-    if not isinstance(selectable, sa.Join):
-        return [selectable]
+    if isinstance(selectable, sa.Join):
+        inner = [] if selectable.full else inner_tables(selectable.left)
+        outer = selectable.isouter or selectable.full
+        return [*inner, *(() if outer else inner_tables(selectable.right))]
 
-    inner = [] if selectable.full else inner_tables(selectable.left)
-    outer = selectable.isouter or selectable.full
-    return [*inner, *(() if outer else inner_tables(selectable.right))]
+    return [selectable] if isinstance(selectable, sa.Table) else []
 
 
 def _is_unique(index: sa.Index) -> bool:

@@ -360,7 +360,7 @@ class Plans:
 
     def _locked(self, statement: Select) -> Select:
         """Return a statement that lets nobody else write its records until the commit.
-        A full join locks nothing.
+        A union locks nothing.
         """
         tables = inner_tables(self._fields.mapper.selectable)
         return statement.with_for_update(of=tables) if tables else statement

@@ -43,6 +43,9 @@ class Capabilities:
     methods, or names by which the object counts.
     """
 
+    is_read_only: bool = False
+    """``True`` if its own methods can't write."""
+
     is_personal: bool = False
     """``True`` if each record is of one user, so that ``readable`` has to name it."""
 
