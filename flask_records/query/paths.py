@@ -34,6 +34,7 @@ def meets(
     """
     if is_one or not has_single_key(relationship):
         attribute = getattr(entity, relationship.key).of_type(alias)
+        # SQLAlchemy does not adapt conditions in any() and has() to a union.
         related = sa.select(sa.true()).select_from(alias).where(attribute, *terms)
         return related.correlate_except(alias).exists()
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.ext.declarative import ConcreteBase
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from flask_records import (
     BadRequest,
@@ -315,6 +319,63 @@ def test_hidden_field_is_taken_for_events_of_removed_records(tmp_path):
 
         [(name, record)] = bob.events()
         assert (name, record["id"], "rank" in record) == ("notes removed", 1, False)
+
+
+def test_records_of_several_tables_are_compared_each_with_its_own():
+    class Base(DeclarativeBase):
+        pass
+
+    class Group(Base):
+        __tablename__ = "group"
+        id: Mapped[int] = mapped_column(primary_key=True)
+        org: Mapped[int]
+
+    class Employee(ConcreteBase, Base):
+        __tablename__ = "employee"
+        __mapper_args__ = {"polymorphic_identity": "employee", "concrete": True}
+        id: Mapped[int] = mapped_column(primary_key=True)
+        org: Mapped[int]
+        groupId: Mapped[int] = mapped_column(sa.ForeignKey("group.id"))
+        group: Mapped[Group] = relationship()
+
+    class Manager(Employee):
+        __tablename__ = "manager"
+        __mapper_args__ = {"polymorphic_identity": "manager", "concrete": True}
+        id: Mapped[int] = mapped_column(primary_key=True)
+        org: Mapped[int]
+        groupId: Mapped[int] = mapped_column(sa.ForeignKey("group.id"))
+        group: Mapped[Group] = relationship()
+
+    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
+    rule = {"group.org": FromRecord("org")}
+    service = SQLAlchemyService(Employee)
+    records.add("employees", service, readable=rule, public=True)
+    app = Flask(__name__)
+    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
+    db.init_app(app)
+    records.init_app(app)
+
+    with app.app_context():
+        db.create_all()
+        rows = {
+            Group: [{"id": 1, "org": 1}, {"id": 2, "org": 2}],
+            Employee: [
+                {"id": 1, "org": 1, "groupId": 1},
+                {"id": 2, "org": 1, "groupId": 2},
+            ],
+            Manager: [
+                {"id": 3, "org": 2, "groupId": 2},
+                {"id": 4, "org": 2, "groupId": 1},
+            ],
+        }
+
+        for model, each in rows.items():
+            db.session.execute(sa.insert(model.__table__), each)
+
+        db.session.commit()
+        found = app.test_client().get("/employees").json
+
+    assert [each["id"] for each in found] == [1, 3]
 
 
 def test_service_of_another_object_takes_no_fields():
