@@ -7,7 +7,7 @@ import typing as t
 from functools import partial
 from weakref import WeakSet
 
-from flask import Blueprint
+from flask import Blueprint, Flask
 
 from .adapter.session_events import SessionEvents
 from .authentication import AuthenticationService
@@ -34,7 +34,7 @@ from .signals import CallSignals
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from flask import Flask, Response
+    from flask import Response
     from flask_limiter import Limiter
 
     from .http.error_handler import Logger
@@ -306,8 +306,15 @@ class FlaskRecords(CallSignals):
         :raises RuntimeError: The application has a FlaskRecords already, a service
             needs tokens and nothing issues them, a view has the URL of a service, or a
             setting is not valid.
+        :raises TypeError: It is not an application, but a blueprint.
         :raises ValueError: The database would change the values of a column.
         """
+        if not isinstance(app, Flask):
+            raise TypeError(
+                "init_app takes an application. A plugin has a blueprint, and writes:"
+                " blueprint.record(lambda state: records.init_app(state.app))"
+            )
+
         if "records" in app.extensions:
             raise RuntimeError(
                 "This app has a FlaskRecords already. Import and use that one."

@@ -1,5 +1,5 @@
 import pytest
-from flask import Flask
+from flask import Blueprint, Flask
 
 from flask_records import FlaskRecords
 
@@ -74,6 +74,13 @@ def test_app_has_one_extension(app):
 
     with pytest.raises(RuntimeError, match="has a FlaskRecords already. Import and"):
         FlaskRecords(app)
+
+
+def test_blueprint_is_refused_with_the_line_to_write():
+    blueprint, records = Blueprint("plugin", __name__), FlaskRecords()
+
+    with pytest.raises(TypeError, match=r"blueprint.record\(lambda state: records"):
+        records.init_app(blueprint)
 
 
 NOT_PUBLIC = (
