@@ -11,7 +11,7 @@ from authlib.integrations.base_client import OAuthError
 from authlib.integrations.flask_client import FlaskIntegration, FlaskOAuth2App
 from authlib.integrations.requests_client import OAuth2Session
 from flask import current_app, session
-from joserfc.errors import ClaimError
+from joserfc.errors import BadSignatureError, ClaimError
 from requests import ConnectionError, HTTPError, Timeout
 
 from ..errors import BadRequest, NotAuthenticated
@@ -280,7 +280,12 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             "sub": {"essential": True},
         }
 
-        return dict(self.parse_id_token(token, nonce, options))
+        try:
+            return dict(self.parse_id_token(token, nonce, options))
+        except BadSignatureError:
+            # There may be another key by the same name.
+            self.fetch_jwk_set(force=True)
+            return dict(self.parse_id_token(token, nonce, options))
 
     def _profile(self, token: Record) -> Record:
         metadata = self.load_server_metadata()
