@@ -7,7 +7,6 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from ..errors import BadRequest
 from .operators import every, GROUPS
 from .syntax import resolve
 from .where import (
@@ -91,9 +90,13 @@ def _compared(term: ResolvedComparison, value: t.Any) -> Test:
         if not isinstance(record, dict) or any(e.name not in record for e in fields):
             return None
 
+        # The text of a document is not JSON text, as the text of a query is.
         try:
-            stored, *others = [each.compared(record[each.name]) for each in fields]
-        except BadRequest:
+            stored, *others = [
+                each.conversion.read(record[each.name], is_checked=False)
+                for each in fields
+            ]
+        except ValueError:
             # The database has a value that no client can write.
             return None
 

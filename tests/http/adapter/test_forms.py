@@ -410,6 +410,18 @@ def test_a_rule_of_a_hidden_hash_is_decided_by_the_database():
             assert meets(stored) is None
 
 
+def test_a_rule_of_null_does_not_match_empty_text_in_json():
+    values = [None, "", "null", "x", {}]
+
+    with client_of(sa.JSON(), "sqlite://") as client:
+        with client.application.app_context():
+            meets = client.things.target.matching().test({"value": None})
+
+            results = [meets({"id": 1, "value": value}) for value in values]
+
+    assert results == [True, False, False, False, False]
+
+
 def test_a_hidden_hash_is_written(database_url):
     with client_of(Hashed(), database_url, hidden=["value"]) as client:
         created = client.post("/things", json={"value": "secret"})
