@@ -104,3 +104,25 @@ def names_of(option: str, value: t.Any) -> tuple[str, ...]:
 
     # The order of a set differs between processes, and so would generated files.
     return tuple(sorted(names)) if isinstance(value, (set, frozenset)) else names
+
+
+def mapping_of(
+    option: str, value: t.Any, example: str, class_: type[t.Any] = object
+) -> Mapping[str, t.Any]:
+    """Return what an option has by name: nothing for ``None``.
+
+    :param option: The name of the option, for the error.
+    :param example: A valid value as Python writes it, for the error.
+    :param class_: The class of what it has.
+    :raises TypeError: The value is not a mapping of names to that.
+    """
+    if value is None:
+        return {}
+
+    if isinstance(value, Mapping) and all(
+        isinstance(name, str) and isinstance(each, class_)
+        for name, each in value.items()
+    ):
+        return value
+
+    raise TypeError(f"'{option}' maps names: {option}={example}, not {value!r}.")

@@ -25,7 +25,7 @@ from ..query.paths import key_names
 from ..query.plans import PING, Selection
 from ..query.syntax import resolve
 from ..service import Capabilities
-from ..settings import names_of
+from ..settings import mapping_of, names_of
 from .bodies import changed
 from .call_paths import meets_related
 from .fast_path import Write
@@ -63,10 +63,12 @@ NO_TYPE: t.Final = """\
 such as str, str | None, dt.datetime, list[int] or dict.\
 """
 
-NO_PATHS: t.Final = """\
-'populate' maps relationships to paths of services: populate={{"author": "users"}}, \
-not {paths!r}.\
-"""
+
+TYPES: t.Final = '{"url": str}'
+"""A value of 'extra_fields', for errors."""
+
+PATHS: t.Final = '{"author": "users"}'
+"""A value of 'populate', for errors."""
 
 
 class SQLAlchemyService(Capabilities):
@@ -155,9 +157,6 @@ class SQLAlchemyService(Capabilities):
         if not isinstance(model, type):
             raise TypeError(NO_CLASS.format(model=model))
 
-        if not isinstance(populate, Mapping | None):
-            raise TypeError(NO_PATHS.format(paths=populate))
-
         self.model: type[t.Any] = model
         """The mapped class."""
         self.events = names_of("events", events)
@@ -176,7 +175,7 @@ class SQLAlchemyService(Capabilities):
             listed=None if fields is None else names_of("fields", fields),
             client_ids=client_ids,
             converters=converters_of(converters or {}),
-            extra=_extra_schemas(extra_fields or {}),
+            extra=_extra_schemas(mapping_of("extra_fields", extra_fields, TYPES)),
         )
         self.field_rules = FieldRules(visible, writable)
         """The rules for the fields that a user may see or write."""
@@ -185,8 +184,8 @@ class SQLAlchemyService(Capabilities):
             source=session,
             options=options,
             rules=self.field_rules,
-            syntax=Syntax(whitelist, operators or {}),
-            populate_paths=populate or {},
+            syntax=Syntax(whitelist, operators),
+            populate_paths=mapping_of("populate", populate, PATHS, str),
             writable_relations=writable_relations,
             relations=names_of("relations", relations),
             aggregates=names_of("aggregates", aggregates),

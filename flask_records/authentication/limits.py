@@ -290,7 +290,7 @@ def _is_limit(value: t.Any) -> bool:
     from limits import parse_many
 
     try:
-        return not value or bool(parse_many(value))
+        return value in (None, "") or bool(parse_many(value))
     except (ValueError, TypeError, AttributeError):
         return False
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import sqlalchemy as sa
 from sqlalchemy.sql import operators
 
+from ..settings import mapping_of
 from .bounds import POPULATE as POPULATE
 from .conversions import is_json
 from .field import Field
@@ -331,12 +332,11 @@ class Syntax:
     :raises ValueError: The whitelist has an unknown name.
     """
 
-    def __init__(self, whitelist: Collection[str], own: Mapping[str, Operator]) -> None:
-        if not isinstance(own, Mapping):
-            raise TypeError(
-                "'operators' maps names to operators:"
-                f' operators={{"$startsWith": Operator(...)}}, not {own!r}.'
-            )
+    def __init__(
+        self, whitelist: Collection[str], operators: Mapping[str, Operator] | None
+    ) -> None:
+        example = '{"$startsWith": Operator(...)}'
+        own = mapping_of("operators", operators, example, Operator)
 
         for name in whitelist:
             if name not in {*ON_WHITELIST, *BUILT_IN, *own, *GROUPS, POPULATE}:

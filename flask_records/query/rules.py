@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
 
+from ..settings import mapping_of
 from . import operators
 from .operators import AND, NOT, OR, PAGING, POPULATE
 from .readers import items_of
@@ -31,6 +32,9 @@ UNCONDITIONAL: t.Final = frozenset({*PAGING, POPULATE})
 
 NO_RECORD: t.Final[Mapping[str, t.Any]] = {OR: []}
 """The condition that no record meets."""
+
+FIELDS: t.Final = '{"salary": {"userId": FromUser("id")}}'
+"""Rules of fields, for errors."""
 
 RULE: t.Final = "The rule of '{name}' in '{option}'"
 
@@ -125,10 +129,10 @@ class UserRule:
         self._rule = rule
 
         if self.query is not None:
+            self._checked(rule)
+
             if any(placeholders(self(None), FromUser)):
                 raise TypeError(WRONG_PLACE.format(option=option, query=rule))
-
-            self._checked(rule)
         elif not isinstance(rule, bool) and (
             iscoroutinefunction(rule) or not callable(rule)
         ):
@@ -181,13 +185,13 @@ class FieldRules:
         visible: Mapping[str, Rule] | None = None,
         writable: Mapping[str, Rule] | None = None,
     ) -> None:
-        visible = visible or {}
+        visible = mapping_of("visible", visible, FIELDS)
         self.shown = frozenset(n for n, rule in visible.items() if rule is True)
         """The fields that all users may see, which need no rule."""
         hiding = {n: rule for n, rule in visible.items() if n not in self.shown}
         self.visible = _rules("visible", hiding)
         """The rules for the fields that a user may see."""
-        self.writable = _rules("writable", writable or {})
+        self.writable = _rules("writable", mapping_of("writable", writable, FIELDS))
         """The rules for the fields that a user may write."""
 
     def conditions(
@@ -267,6 +271,9 @@ def _is_condition(query: t.Any) -> bool:
     part of ``$or`` would stand for all records.
     """
     if not query or not isinstance(query, Mapping):
+        return False
+
+    if not all(isinstance(name, str) for name in query):
         return False
 
     if not UNCONDITIONAL.isdisjoint(query):

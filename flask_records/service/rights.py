@@ -13,14 +13,8 @@ from ..errors import BadRequest, Forbidden, NotFound, RecordsError, Unavailable
 from ..names import METHODS, READS
 from ..query.matching import key_of_query
 from ..query.operators import OR
-from ..query.rules import (
-    both,
-    Change,
-    names_in,
-    NO_RECORD,
-    rule_of,
-    UserRule,
-)
+from ..query.rules import both, Change, names_in, NO_RECORD, rule_of, UserRule
+from ..settings import mapping_of
 from .capabilities import check_methods
 from .context import names_of_bodies, Params, restrict
 
@@ -44,6 +38,9 @@ place.\
 """
 """The cure for a service that a default rule does not fit."""
 
+OWN: t.Final = '{"patch": {"userId": FromUser("id")}}'
+"""Rules of methods, for errors."""
+
 
 class DefaultRules:
     """The rules of the services over models that have none of their own.
@@ -54,10 +51,11 @@ class DefaultRules:
     def __init__(
         self, readable: Rule | None, allow: Mapping[str, Rule | Change] | None
     ) -> None:
-        check_methods("allow", "FlaskRecords", allow or (), METHODS)
+        allow = mapping_of("allow", allow, OWN)
+        check_methods("allow", "FlaskRecords", allow, METHODS)
         name = "The default 'readable'"
         self._readable = None if readable is None else rule_of(readable, name)
-        self._allow = {n: _default(n, rule) for n, rule in (allow or {}).items()}
+        self._allow = {n: _default(n, rule) for n, rule in allow.items()}
 
     def __bool__(self) -> bool:
         return self._readable is not None or bool(self._allow)
@@ -78,7 +76,7 @@ class DefaultRules:
             defaults = {"create": readable, **defaults}
 
         defaults = {n: rule for n, rule in defaults.items() if n in methods}
-        return readable, {**defaults, **(allow or {})}
+        return readable, {**defaults, **mapping_of("allow", allow, OWN)}
 
 
 def _default(method: str, rule: Rule | Change) -> Rule | Change:
@@ -113,12 +111,13 @@ class AccessRules:
         if readable is not None:
             self.readable = self._add(f"'readable' of '{path}'", readable)
 
-        check_methods("allow", path, allow or (), service.methods)
+        allow = mapping_of("allow", allow, OWN)
+        check_methods("allow", path, allow, service.methods)
         self.allow: dict[str, UserRule] = {}
         """The rules for those who may call a method, by method."""
         self._results: dict[str, UserRule] = {}
 
-        for method, rule in (allow or {}).items():
+        for method, rule in allow.items():
             name = f"The rule of '{method}' in 'allow' of '{path}'"
 
             if isinstance(rule, Change):

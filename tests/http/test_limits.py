@@ -224,6 +224,7 @@ def test_setting_removes_a_limit(nothing):
             r"\['users.find'\] must be like '10 per minute', or None",
         ),
         ({"users.find": 10}, r"\['users.find'\] must be like"),
+        ({"users.find": {}}, r"\['users.find'\] must be like"),
         ({"users.find": {"limit": "1/minute", "by": "user"}}, "must be like"),
         ("10 per minute", "RECORDS_LIMITS"),
     ],

@@ -110,6 +110,15 @@ def test_of_twenty_renewals_at_once_all_get_a_token(app, client, ann):
         assert renew(client, response.json["refreshToken"]).status_code == 201
 
 
+@pytest.mark.parametrize("claims", [{}, {"sid": ["x"]}, {"sid": "x"}])
+def test_refresh_token_of_another_server_is_refused(client, ann, claims):
+    token = signed(aud="https://yourdomain.com refresh", **claims)
+
+    response = renew(client, token)
+
+    assert (response.status_code, response.json) == (401, INVALID)
+
+
 @everywhere
 @pytest.mark.parametrize("seconds", [0, 60])
 def test_nobody_ends_a_session_whose_name_they_know(client, ann, seconds):
