@@ -129,10 +129,10 @@ class UserRule:
         self._rule = rule
 
         if self.query is not None:
-            self._checked(rule)
-
             if any(placeholders(self(None), FromUser)):
                 raise TypeError(WRONG_PLACE.format(option=option, query=rule))
+
+            self._checked(rule)
         elif not isinstance(rule, bool) and (
             iscoroutinefunction(rule) or not callable(rule)
         ):
@@ -306,7 +306,8 @@ def _filled(query: t.Any, user: t.Any) -> t.Any:
     for name, value in query.items():
         if name in GROUPS and (items := items_of(value)):
             filled[name] = [_filled(each, user) for each in items]
-        elif name.startswith("$"):
+        # A name that is not text is refused later.
+        elif str(name).startswith("$"):
             filled[name] = value
         elif isinstance(value, Mapping):
             listed = {n: value_of(each) for n, each in value.items() if n == "$in"}

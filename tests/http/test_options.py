@@ -37,8 +37,7 @@ def test_values_of_an_option_are_of_its_class(option, value):
 
 
 @pytest.mark.parametrize("option", ["readable", "allow"])
-def test_rule_names_fields_by_text(option):
-    rule = {models.Message.id: 1}
-
+@pytest.mark.parametrize("rule", [{5: 1}, {"$or": [{None: 1}]}], ids=str)
+def test_rule_names_fields_by_text(option, rule):
     with pytest.raises(TypeError, match=f"'{option}' of 'messages'"):
         add(option, {"get": rule} if option == "allow" else rule)
