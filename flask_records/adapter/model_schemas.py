@@ -204,10 +204,14 @@ class ModelSchemas:
         properties: dict[str, t.Any] = {}
 
         for name in self._grouped.get(GROUP, ()):
-            days = (
-                {"description": "A period, or a time."} if name in self._units else {}
-            )
-            properties[name] = {**self._shown(fields[name]), **days}
+            schema = self._shown(fields[name])
+
+            if name in self._units:
+                # A period, such as "2026-W09", is neither a date nor a time.
+                schema = {key: schema[key] for key in schema if key != "format"}
+                schema["description"] = "A period, or a time."
+
+            properties[name] = schema
 
         for function in [name for name in self._grouped if name != GROUP]:
             names = self._grouped[function]

@@ -309,6 +309,15 @@ def test_values_of_expressions_and_sums_have_no_bounds(made):
     assert sums["points"] == {"type": ["integer", "null"]}
 
 
+def test_periods_are_texts_without_a_format(made):
+    groups = made["components"]["schemas"]["MessagesGroups"]["properties"]
+    period = {"type": "string", "description": "A period, or a time."}
+
+    assert groups["createdAt"] == period
+    assert groups["due"] == {**period, "type": ["string", "null"]}
+    assert groups["$max"]["properties"]["due"]["format"] == "date"
+
+
 def test_null_in_results_is_null(made, operations):
     groups = made["components"]["schemas"]["RoomsMessagesGroups"]["properties"]
     assert groups["kind"]["enum"] == ["bug", "idea", None]
