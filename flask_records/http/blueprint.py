@@ -54,6 +54,9 @@ BY_VERB: t.Final = {
 """The names of the methods of each verb, by ``True`` if they take an identifier."""
 
 NOT_THERE: t.Final = "There is no record that 'If-Match' could be true for."
+CONDITIONS_IN_BODY: t.Final = (
+    "A DELETE of many has no body. Send its conditions in the query string."
+)
 CHANGED: t.Final = "The record has changed since you read it. Load it again."
 
 
@@ -154,6 +157,9 @@ class ServiceBlueprint:
 
         if method.has_data and context.method in self.service.methods:
             context.data = read_body(current, context.method, self.body_parsers)
+
+        if context.method == "remove" and id is None and _has_body(current):
+            raise BadRequest(CONDITIONS_IN_BODY)
 
         # A look-up of a header that is not there costs an exception.
         if method.changes_records and "HTTP_IF_MATCH" in current.environ:
@@ -281,6 +287,10 @@ class ServiceBlueprint:
                 response.status_code = 304
 
         return response
+
+
+def _has_body(current: Request) -> bool:
+    return bool(current.content_length or "HTTP_TRANSFER_ENCODING" in current.environ)
 
 
 def max_body_size(app: Flask, environ: WSGIEnvironment, *, default: int) -> int:

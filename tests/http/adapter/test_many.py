@@ -127,3 +127,16 @@ def test_multi_allows_the_methods_it_names(client, path, allowed):
             assert (response.status_code // 100, response.json) == (2, [])
         else:
             assert refusal(response) == (405, f"Can not {name} multiple entries")
+
+
+@pytest.mark.parametrize("path", ["/messages", "/messages/?rank=1", "/none"])
+def test_conditions_of_a_remove_in_a_body_are_refused(client, messages, path):
+    messages.create(texts(2))
+
+    response = client.delete(path, json={"ids": [9]})
+
+    cure = "A DELETE of many has no body. Send its conditions in the query string."
+    assert refusal(response) == (400, cure)
+    assert len(messages.find()) == 2
+    one = messages.find()[0]["id"]
+    assert client.delete(f"/messages/{one}", json={}).json["id"] == one
