@@ -29,6 +29,8 @@ INDEX = re.compile("0|[1-9][0-9]{0,8}")
 NESTED = re.compile(r"[^\[\]]*(?:\[[^\[\]]*\])+")
 """A name with brackets. Others, whose brackets do not pair, are taken as they are."""
 
+UNNUMBERED: t.Final = "Give the items of '{0}' numbers, such as {0}[0][a]=1."
+
 BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 OPENING = re.compile("%5B", re.IGNORECASE)
 CLOSING = re.compile("%5D", re.IGNORECASE)
@@ -113,7 +115,7 @@ def parse(text: str, array_limit: int = ARRAY_LIMIT) -> dict[str, t.Any]:
         indices. To raise it for an application, give ``FlaskRecords`` the query parser
         ``functools.partial(parse, array_limit=100)``.
     :raises BadRequest: There are too many parameters, they nest too deep, or a name is
-        too long, or empty.
+        too long, or empty, or leaves open which item of a group is meant.
     """
     if text.count("&") >= PARAMETER_LIMIT:
         raise BadRequest(f"A query string has at most {PARAMETER_LIMIT} parameters.")
@@ -130,7 +132,8 @@ def parse_pairs(
     """Return the nested mapping of names with brackets, as :func:`parse` does.
 
     :param pairs: The names, each with a text or a file.
-    :raises BadRequest: Names nest too deep, or one is too long, or empty.
+    :raises BadRequest: Names nest too deep, or one is too long, or empty, or leaves
+        open which item of a group is meant.
     """
     root = Node()
 
@@ -144,6 +147,10 @@ def parse_pairs(
         node, (outer, last) = root, _steps(name)
 
         for step in outer:
+            # Both conditions of $or[][a]=1&$or[][b]=2 would be of one item, as in qs.
+            if step is None and node and name.startswith("$"):
+                raise BadRequest(UNNUMBERED.format(shortened(name.partition("[")[0])))
+
             node = node.inner(step)
 
         node.put(last, value)

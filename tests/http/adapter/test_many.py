@@ -140,3 +140,16 @@ def test_conditions_of_a_remove_in_a_body_are_refused(client, messages, path):
     assert len(messages.find()) == 2
     one = messages.find()[0]["id"]
     assert client.delete(f"/messages/{one}", json={}).json["id"] == one
+
+
+@pytest.mark.parametrize("group", ["$or", "$nor"])
+def test_items_of_groups_without_numbers_are_refused(client, messages, group):
+    messages.create([{"text": "a", "rank": 1}, {"text": "b", "rank": 2}])
+    first, second = f"{group}[][text]=a", f"{group}[][rank]=2"
+
+    refused = client.delete(f"/messages?{first}&{second}")
+
+    cure = f"Give the items of '{group}' numbers, such as {group}[0][a]=1."
+    assert refusal(refused) == (400, cure)
+    assert len(messages.find()) == 2
+    assert [m["rank"] for m in client.get("/messages?$or[][text]=b").json] == [2]
