@@ -15,6 +15,7 @@ from .authentication.access import Access, check_issuers, find_authentication
 from .authentication.limits import Limits
 from .authentication.password_checks import check_users, warn_of_open_services
 from .database.connections import count_writes
+from .database.forks import init_app as init_forks
 from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS, StreamParser
 from .http.cors import init_app as init_cors
@@ -304,8 +305,8 @@ class FlaskRecords(CallSignals):
 
         :param app: The application.
         :raises RuntimeError: The application has a FlaskRecords already, a service
-            needs tokens and nothing issues them, a view has the URL of a service, or a
-            setting is not valid.
+            needs tokens and nothing issues them, a view has the URL of a service, a
+            setting is not valid, or uWSGI is to fork it.
         :raises TypeError: It is not an application, but a blueprint.
         :raises ValueError: The database would change the values of a column.
         """
@@ -323,6 +324,7 @@ class FlaskRecords(CallSignals):
         routes = Routes(app, self._url_prefix)
         init_bounds(app)
         count_writes()
+        init_forks(app)
         init_cors(app)
         self.errors.init_app(app)
         self._check(app, self.services.values())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import sys
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -84,3 +87,29 @@ def test_host_leaves_out_what_is_refused_later():
     assert refused == [Line, Setting]
     assert [*records.services] == ["refused_post"]
     assert app.test_client().get("/refused_line").status_code == 404
+
+
+# Servers
+
+
+def uwsgi(processes=2, worker=0, master=0):
+    return SimpleNamespace(
+        numproc=processes, worker_id=lambda: worker, masterpid=lambda: master
+    )
+
+
+@pytest.mark.parametrize("master", [0, os.getpid()], ids=["alone", "master"])
+def test_uwsgi_has_to_load_the_application_in_each_worker(monkeypatch, master):
+    monkeypatch.setitem(sys.modules, "uwsgi", uwsgi(master=master))
+
+    with pytest.raises(RuntimeError, match="lazy-apps = true"):
+        FlaskRecords(Flask("forked"))
+
+
+@pytest.mark.parametrize(
+    "server", [uwsgi(processes=1), uwsgi(worker=1, master=1)], ids=["one", "lazy"]
+)
+def test_uwsgi_that_forks_nothing_serves_the_application(monkeypatch, server):
+    monkeypatch.setitem(sys.modules, "uwsgi", server)
+
+    FlaskRecords(Flask("alone"))
