@@ -110,6 +110,7 @@ NOT_VALID: t.Final = Problem("is not valid", "invalid")
 TOO_MANY_PROBLEMS: t.Final = Problem("has too many problems to name", "more")
 TOO_LONG: t.Final = Problem("is too long", "too_long")
 MORE_DIGITS: t.Final = Problem("has more digits than SQLite keeps", "too_precise")
+ROUNDED: t.Final = Problem("has more than 15 digits: send it as text", "too_precise")
 
 NO_TEXT: t.Final = Problem("is not text", "type", expected="text")
 NO_INTEGER: t.Final = Problem("is not a whole number", "type", expected="integer")

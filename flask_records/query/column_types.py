@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Context, Decimal
+from sys import float_info
 from types import UnionType
 
 import sqlalchemy as sa
@@ -179,8 +180,20 @@ def _numerics(type_: t.Any, dialect: sa.Dialect) -> Conversion:
         if is_sqlite and _in_double(number, scale) != number:
             raise ValueError(problems.MORE_DIGITS)
 
+    def cast(value: t.Any) -> Decimal:
+        number = conversions.as_decimal(value)
+
+        if isinstance(value, float) and type_.asdecimal and scale is not None:
+            _, digits, exponent = number.normalize().as_tuple()
+
+            # The text of the number may have had other digits than the double.
+            if len(digits) > float_info.dig and -t.cast(int, exponent) <= scale:
+                raise ValueError(problems.ROUNDED)
+
+        return number
+
     schema = DECIMAL if type_.asdecimal else NUMBER
-    conversion = Conversion(conversions.as_decimal, check, schema=schema)
+    conversion = Conversion(cast, check, schema=schema)
 
     # SQLAlchemy rounds floats that it makes decimals to ten decimal places.
     if is_sqlite and type_.asdecimal and type_.scale is None:

@@ -31,6 +31,9 @@ Check: t.TypeAlias = Callable[[t.Any], None]
 Schema: t.TypeAlias = Mapping[str, t.Any]
 T = t.TypeVar("T")
 
+MAX_EXACT: t.Final = 2**53
+"""The largest of the whole numbers of which a double skips none."""
+
 NULL_TEXTS: t.Final = ("", "null")
 """The texts that are null, where a column can't hold them."""
 
@@ -230,6 +233,10 @@ def as_integer(value: t.Any) -> int:
         return int(match[1])
 
     if isinstance(value, float) and value.is_integer():
+        # The text of the number may have had other digits.
+        if abs(value) > MAX_EXACT:
+            raise ValueError(problems.ROUNDED)
+
         return int(value)
 
     if isinstance(value, Decimal) and value.is_finite() and value == round(value):

@@ -42,6 +42,7 @@ LETTERS = sa.Enum(Size, values_callable=lambda sizes: [each.value for each in si
 MATRIX = postgresql.ARRAY(sa.SmallInteger, dimensions=2)
 AWARE = sa.DateTime(timezone=True)
 DIGITS = "has more digits than SQLite keeps"
+ROUNDED = "has more than 15 digits: send it as text"
 MISFIT = "does not fit its column"
 PLAIN = sa.Numeric(12, 4, asdecimal=False)
 
@@ -83,6 +84,7 @@ def url_on(server_urls):
         [
             (ALL, sa.Float(53, asdecimal=True), 1 / 3, 1 / 3),
             (ALL, sa.Numeric(10), 0, "0"),
+            (ALL, sa.Numeric(18, 4), 12345678901.1234, "12345678901.1234"),
             (ALL, LETTERS, "L", "L"),
             (SQLITE, sa.Enum(Size, omit_aliases=False), "tiny", "small"),
             (POSTGRESQL, MATRIX, [[1, 2], [3, 4]], [[1, 2], [3, 4]]),
@@ -109,6 +111,8 @@ def test_an_answered_value_is_found_and_taken_back(
             (SQLITE, sa.Numeric(), "12345678901234567.1", DIGITS),
             (SQLITE, sa.Numeric(), "1e400", DIGITS),
             (ALL, sa.Numeric(10), "9.9", "has more than 0 decimal places"),
+            (ALL, sa.Numeric(18, 4), 12345678901234.1234, ROUNDED),
+            (ALL, sa.BigInteger(), float(2**53 + 2), ROUNDED),
             (ALL, PLAIN, 0.12345, "has more than 4 decimal places"),
             (ALL, PLAIN, 1e300, "is out of range"),
             (POSTGRESQL, sa.CHAR(5), "\0", "has a NUL character"),
