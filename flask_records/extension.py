@@ -7,7 +7,7 @@ import typing as t
 from functools import partial
 from weakref import WeakSet
 
-from flask import Blueprint, Flask
+from flask import Blueprint, Flask, Response
 
 from .adapter.session_events import SessionEvents
 from .authentication import AuthenticationService
@@ -35,7 +35,6 @@ from .signals import CallSignals
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from flask import Response
     from flask_limiter import Limiter
 
     from .http.error_handler import Logger

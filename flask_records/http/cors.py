@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from flask import request
+from flask import request, Response
 
 from ..settings import FLAG, read_settings
 from .blueprint import PREFIX
@@ -13,7 +13,7 @@ from .formatter import vary
 from .origins import ALL, ORIGINS, parse_origins
 
 if t.TYPE_CHECKING:
-    from flask import Flask, Response
+    from flask import Flask
 
 SETTING: t.Final = "RECORDS_CORS"
 """The key of ``app.config`` that has the settings of an application."""

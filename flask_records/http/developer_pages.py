@@ -11,7 +11,7 @@ from hashlib import sha256
 from os.path import normpath
 from pathlib import Path
 
-from flask import Blueprint, request, send_from_directory
+from flask import Blueprint, request, Response, send_from_directory
 from werkzeug.exceptions import NotFound
 
 from ..errors import Forbidden, NotAuthenticated
@@ -23,7 +23,7 @@ from .formatter import CALLER, forbid_sniffing, json_response, vary, weak_etag
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from flask import Flask, Response
+    from flask import Flask
 
     from ..service.context import Params
     from .error_handler import ErrorHandler
