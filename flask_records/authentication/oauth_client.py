@@ -235,6 +235,10 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         if claims and raw.get("sub", claims["sub"]) != claims["sub"]:
             raise InvalidResponse("The profile is of another user.")
 
+        # The provider has verified the address that it states so.
+        if claims.get("email", raw.get("email")) != raw.get("email"):
+            raw = without(raw, {"email_verified"})
+
         return {**raw, **self._email(token, raw.get("email")), **claims}
 
     def _check_issuer(self, answered: str | None) -> None:

@@ -201,13 +201,22 @@ def test_profile_of_somebody_else_is_refused(site, provider, sub):
     assert site.users() == []
 
 
-def test_what_the_token_says_counts(site, provider):
-    provider.forged = {"email": "ada@example.com", "email_verified": False}
+@pytest.mark.parametrize(
+    ("said", "email"),
+    [
+        ({"email": "ada@example.com", "email_verified": False}, None),
+        ({"email": "eve@example.com"}, None),
+        ({"email": "eve@example.com", "email_verified": True}, "eve@example.com"),
+        ({"email": "ada@example.com"}, "ada@example.com"),
+    ],
+)
+def test_what_the_token_says_counts(site, provider, said, email):
+    provider.forged = said
     provider.answers["profile"] = as_json({"sub": "s-1", **CLAIMS})
 
     site.log_in()
 
-    assert [user["email"] for user in site.users()] == [None]
+    assert [user["email"] for user in site.users()] == [email]
 
 
 @pytest.mark.parametrize("endpoint", [ABSENT, None])
