@@ -309,9 +309,15 @@ def _evaluated(
     if getattr(dialect, "is_mariadb", False) and column.default is None:
         return sa.func.default(column, type_=type_)
 
+    is_number = issubclass(type_._type_affinity, (sa.Integer, sa.Numeric))
     is_temporal = issubclass(type_._type_affinity, (sa.Date, sa.DateTime, sa.Time))
-    is_cast = dialect.name == "postgresql" or (dialect.name != "sqlite" and is_temporal)
-    return (sa.cast if is_cast else sa.type_coerce)(expression, type_)
+    is_cast = is_number if dialect.name == "sqlite" else is_temporal
+
+    if is_cast or dialect.name == "postgresql":
+        return sa.cast(expression, type_)
+
+    # A type would bind a text as a value of Python, and not read it as a stored one.
+    return sa.type_coerce(sa.select(expression).scalar_subquery(), type_)
 
 
 def _flush(write: Write, bodies: Sequence[Record]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import uuid
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -62,6 +65,24 @@ CHANGED = {
 }
 
 
+class Stored(Base):
+    """Defaults of the database that are texts of values of other types."""
+
+    __tablename__ = "stored"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str | None] = mapped_column(sa.String(10))
+    document: Mapped[Any | None] = mapped_column(sa.JSON, server_default='{"a": 1}')
+    day: Mapped[dt.date | None] = mapped_column(server_default="2026-01-01")
+    at: Mapped[dt.datetime | None] = mapped_column(server_default="2026-01-01 09:00:00")
+    price: Mapped[Decimal | None] = mapped_column(
+        sa.Numeric(8, 2), server_default="1.50"
+    )
+    token: Mapped[uuid.UUID | None] = mapped_column(
+        sa.Uuid(native_uuid=False), server_default="eb6d65402a2d45beb1a97a6afb7edecc"
+    )
+
+
 class Page(Base):
     """A model with rules of its own."""
 
@@ -97,6 +118,7 @@ def app_of_module(module_url):
     services = {
         "accounts": SQLAlchemyService(Account, **fields, **options),
         "page": SQLAlchemyService(Page, **options),
+        "stored": SQLAlchemyService(Stored),
     }
 
     with serving_models(module_url, services) as client:
@@ -191,6 +213,19 @@ def test_update_keeps_only_what_a_client_can_not_write(client, inside):
 
     with pytest.raises(BadRequest, match="'secret' is required"):
         inside.update(1, {"name": "Eve"})
+
+
+def test_an_update_reads_the_text_of_a_default_as_a_stored_value(client):
+    created = client.post("/stored", json={"name": "a"}).json
+    path = f"/stored/{created['id']}"
+    others = {name: None for name in created if name not in ("id", "name")}
+    client.patch(path, json=others)
+
+    updated = client.put(path, json={"name": "a"})
+
+    assert status_and_body(updated) == (200, created)
+    assert (created["document"], created["price"]) == ({"a": 1}, "1.50")
+    assert created["day"] == "2026-01-01"
 
 
 @pytest.mark.parametrize(
