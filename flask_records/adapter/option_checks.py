@@ -63,6 +63,11 @@ The constructor of '{model}' needs {names}, which no body can name. Give it a de
 or leave 'create' out: records.add(..., methods={methods}).\
 """
 
+NO_IDENTITY: t.Final = """\
+'{model}' has no 'polymorphic_identity', so that SQLAlchemy loads no records of its \
+own. Give it one, or leave 'create' out: records.add(..., methods={methods}).\
+"""
+
 WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """The words of a name, which may be in camel case."""
 
@@ -76,7 +81,7 @@ def check_options(model: ServedModel, app: Flask, methods: Collection[str]) -> N
     problems = [*_name_problems(model), *_rule_problems(model)]
 
     if "create" in methods:
-        problems += _constructor_problems(model, methods)
+        problems += _create_problems(model, methods)
 
     if problems:
         raise ValueError("\n".join(problems))
@@ -147,18 +152,21 @@ def _name_problems(model: ServedModel) -> Iterator[str]:
                 yield NO_NAME.format(option, name, noun, class_, ", ".join(known))
 
 
-def _constructor_problems(
-    model: ServedModel, methods: Collection[str]
-) -> Iterator[str]:
-    """Yield the arguments that the constructor needs, and no body can name."""
-    fields = model.generic.fields
+def _create_problems(model: ServedModel, methods: Collection[str]) -> Iterator[str]:
+    """Yield the arguments that the constructor needs, and no body can name, and a base
+    class without records of its own.
+    """
+    fields, mapper = model.generic.fields, model.mapper
     known = {*fields.writable, *model.writable}
     names = [n for n in Constructor(fields).required if n not in known]
+    listed, class_ = ", ".join(map(repr, names)), model.mapped_class.__name__
+    others = [each for each in methods if each != "create"]
 
     if names:
-        listed, class_ = ", ".join(map(repr, names)), model.mapped_class.__name__
-        others = [each for each in methods if each != "create"]
         yield NEEDED.format(model=class_, names=listed, methods=others)
+
+    if mapper.polymorphic_on is not None and mapper.polymorphic_identity is None:
+        yield NO_IDENTITY.format(model=class_, methods=others)
 
 
 def _warn_of_forms(model: ServedModel, app: Flask) -> None:

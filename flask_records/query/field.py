@@ -376,6 +376,20 @@ def is_kept(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
         or column is mapper.version_id_col
         or column.computed is not None
         or (identity is not None and bool(identity.always))
+        or _is_inherited_key(mapper, column)
+    )
+
+
+def _is_inherited_key(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
+    """Return ``True`` for a key of a table of joined inheritance that has another name
+    than the identifier, to which SQLAlchemy copies that.
+    """
+    inherited = mapper.inherits.tables if mapper.inherits else ()
+    others = mapper.get_property_by_column(column).columns
+    return (
+        column.primary_key
+        and any(key.column.table in inherited for key in column.foreign_keys)
+        and set(mapper.primary_key).isdisjoint(others)
     )
 
 

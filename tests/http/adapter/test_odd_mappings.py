@@ -49,6 +49,23 @@ class Dog(Animal):
     breed: Mapped[str | None] = mapped_column(sa.String(20))
 
 
+class Plan(Base):
+    __tablename__ = "odd_plan"
+    __mapper_args__ = {"polymorphic_on": "kind"}
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str | None] = mapped_column(sa.String(20))
+    name: Mapped[str | None] = mapped_column(sa.String(20))
+
+
+class Trip(Plan):
+    __tablename__ = "odd_trip"
+    __mapper_args__ = {"polymorphic_identity": "trip"}
+
+    tripId: Mapped[int] = mapped_column(sa.ForeignKey(Plan.id), primary_key=True)
+    place: Mapped[str | None] = mapped_column(sa.String(20))
+
+
 class Person(ConcreteBase, Base):
     __tablename__ = "odd_person"
     __mapper_args__ = {"polymorphic_identity": "person", "concrete": True}
@@ -202,6 +219,30 @@ def test_a_polymorphic_base_is_written(client_of):
 
     assert client.delete("/things/1").status_code == 200
     assert len(client.delete("/things").json) == 1
+
+
+def test_a_key_of_another_name_in_a_subclass_is_read_only(client_of):
+    """SQLAlchemy copies the key of the base class to it."""
+    client = client_of(Trip)
+    made = client.post("/things", json={"name": "a", "place": "b"}).json
+    other = client.post("/things", json={"name": "b"}).json
+
+    moved = [
+        client.post("/things", json={"tripId": other["id"]}),
+        client.patch(f"/things/{made['id']}", json={"tripId": other["id"]}),
+    ]
+    updated = client.put(f"/things/{made['id']}", json={"name": "c"})
+    whole = client.put(f"/things/{made['id']}", json=made)
+
+    assert made["tripId"] == made["id"]
+    assert [each.json["errors"] for each in moved] == [{"tripId": "is read-only"}] * 2
+    assert updated.json == {**made, "name": "c", "place": None}
+    assert whole.json == made
+
+
+def test_a_base_that_has_no_records_of_its_own_creates_none(client_of):
+    with pytest.raises(ValueError, match=r"'Plan' has no 'polymorphic_identity'.*\['f"):
+        client_of(Plan)
 
 
 @pytest.mark.filterwarnings("ignore:This declarative base already contains")
