@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Context, Decimal
+from functools import partial
 from sys import float_info
 from types import UnionType
 
@@ -142,9 +143,13 @@ def _enums(type_: sa.Enum, dialect: sa.Dialect) -> Conversion:
         # MariaDB sorts them as they were declared, and compares their texts.
         is_ordered=False,
         # An enum goes over the wire as the text in the database.
-        select=lambda column: sa.type_coerce(column, sa.String()),
+        select=_as_text,
         schema={**TEXT, "enum": list(members)},
     )
+
+
+def _as_text(column: t.Any) -> t.Any:
+    return sa.type_coerce(column, sa.String())
 
 
 def _as_double(column: t.Any) -> t.Any:
@@ -218,8 +223,12 @@ def _binaries(type_: t.Any, dialect: sa.Dialect) -> Conversion:
 def _arrays(type_: t.Any, dialect: sa.Dialect) -> Conversion | None:
     item = conversion_of(type_.item_type, dialect)
 
-    # SQLAlchemy has no name for the array of a type that it does not know.
-    if item is None or item.doubt == "one-way" or isinstance(type_.item_type, NullType):
+    # SQLAlchemy has no name for the array of a type that it does not know, and drivers
+    # split none of domains.
+    is_unknown = isinstance(type_.item_type, NullType)
+    is_unknown |= _named(type(type_.item_type)) == "postgresql.DOMAIN"
+
+    if item is None or item.doubt == "one-way" or is_unknown:
         return None
 
     dimensions = type_.dimensions or 1
@@ -229,18 +238,22 @@ def _arrays(type_: t.Any, dialect: sa.Dialect) -> Conversion | None:
         schema = {"type": "array", "items": schema}
 
     select = item.select
-    is_shown = item.show is not None
-    # A type of the application makes its values of those that are stored.
-    impl = type_.item_type.load_dialect_impl(dialect) if is_shown else sa.Text()
-    array = sa.ARRAY(impl, dimensions=type_.dimensions)
-    change = sa.type_coerce if is_shown else sa.cast
+
+    if select is not None:
+        impl = select(sa.column("item", type_.item_type)).type
+        # Drivers do not split the text of an array whose type they do not know.
+        is_text = isinstance(impl, sa.String)
+        array = sa.ARRAY(sa.Text() if is_text else impl, dimensions=type_.dimensions)
+        select = partial(sa.cast if is_text else sa.type_coerce, type_=array)
+
     return Conversion(
         _of_items(item.read, dimensions),
         is_ordered=False,
         is_sorted=False,
+        is_null_only=item.is_null_only,
         reads_json=True,
-        has_item=_array_has_item,
-        select=select and (lambda column: change(column, array)),
+        has_item=None if item.is_null_only else _array_has_item,
+        select=select,
         show=item.show and _of_items(item.show, dimensions),
         schema=schema,
     )
@@ -420,6 +433,9 @@ TIME: t.Final = Conversion(conversions.as_time, schema={**TEXT, "format": "time-
 FOREIGN: t.Final = Conversion(conversions.as_foreign, compared_by_database=True)
 """The conversion of a type whose text only the database can read."""
 
+FOREIGN_TEXT: t.Final = replace(FOREIGN, select=_as_text)
+"""The conversion of such a type whose values are texts for all drivers."""
+
 DOCUMENT: t.Final = Conversion(
     conversions.as_json,
     is_ordered=False,
@@ -464,6 +480,16 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
     NullType: Conversion(conversions.as_text, schema=TEXT),
     "postgresql.INTERVAL": INTERVAL,
     "postgresql.DOMAIN": lambda type_, dialect: conversion_of(type_.data_type, dialect),
+    "postgresql.CITEXT": lambda type_, dialect: replace(
+        _texts(type_, dialect), select=_as_text
+    ),
+    **dict.fromkeys(
+        [
+            *("postgresql.MACADDR8", "postgresql.MONEY", "postgresql.REGCLASS"),
+            *("postgresql.TSQUERY", "postgresql.TSVECTOR"),
+        ],
+        FOREIGN_TEXT,
+    ),
     # PostgreSQL cuts the text of bits, and drivers answer the others as objects.
     "postgresql.BIT": None,
     "postgresql.HSTORE": None,

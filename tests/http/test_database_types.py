@@ -55,6 +55,9 @@ def client_of(type_, url):
         note=mapped_column(sa.String(20)),
         hybrid=hybrid_property(lambda self: self.value),
     )
+    citext = sa.DDL("CREATE EXTENSION IF NOT EXISTS citext")
+    is_on_postgresql = citext.execute_if(dialect="postgresql")
+    sa.event.listen(model.__table__, "before_create", is_on_postgresql)
     return serving_models(url, {"things": model})
 
 
@@ -88,6 +91,9 @@ def url_on(server_urls):
             (ALL, LETTERS, "L", "L"),
             (SQLITE, sa.Enum(Size, omit_aliases=False), "tiny", "small"),
             (POSTGRESQL, MATRIX, [[1, 2], [3, 4]], [[1, 2], [3, 4]]),
+            (POSTGRESQL, sa.ARRAY(sa.Float), [0.1, None], [0.1, None]),
+            (POSTGRESQL, sa.ARRAY(postgresql.MONEY), ["1.5"], ["$1.50"]),
+            (POSTGRESQL, sa.ARRAY(postgresql.CITEXT), ["Ab", "c"], ["Ab", "c"]),
         ]
     ),
 )
@@ -102,6 +108,21 @@ def test_an_answered_value_is_found_and_taken_back(
         assert record["value"] == record["hybrid"] == expected
         assert client.get(f"/things?value={text}&hybrid={text}").json == [record]
         assert client.put("/things/1", json={"value": expected}).json == record
+
+
+@pytest.mark.skipif("postgresql" not in DATABASES, reason="No PostgreSQL")
+@pytest.mark.parametrize("item", [sa.JSON, postgresql.JSONB])
+def test_arrays_of_documents_are_compared_with_null_only(url_on, item):
+    with client_of(sa.ARRAY(item), url_on("postgresql")) as client:
+        record = client.post("/things", json={"value": [{"a": 1}]}).json
+        refused = [
+            client.get(f"/things?value{operator}=%5B%7B%22a%22:1%7D%5D").status_code
+            for operator in ("", "%5B$ne%5D", "%5B$in%5D")
+        ]
+
+        assert record["value"] == [{"a": 1}]
+        assert client.get("/things?value%5B$ne%5D=null").json == [record]
+        assert refused == [400, 400, 400]
 
 
 @pytest.mark.parametrize(

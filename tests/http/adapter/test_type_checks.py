@@ -42,6 +42,7 @@ def app_of(url, model, **options):
         ("sqlite://", mysql.SET("a")),
         (POSTGRESQL, sa.ARRAY(sa.PickleType)),
         (POSTGRESQL, sa.ARRAY(sa.types.NullType)),
+        (POSTGRESQL, sa.ARRAY(postgresql.DOMAIN("size", sa.Integer))),
         (POSTGRESQL, postgresql.BIT(3)),
         (POSTGRESQL, postgresql.HSTORE()),
         (POSTGRESQL, postgresql.INT4MULTIRANGE()),
