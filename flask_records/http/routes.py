@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
+from functools import cached_property
 
 from flask import current_app, request_started
 from werkzeug.exceptions import HTTPException
@@ -45,7 +46,7 @@ class Routes:
         """The beginning of the URLs of all services, without a slash at its end."""
         self._blueprints: set[str] = set()
         self._endpoints: dict[str, str] = {}
-        self._names = Map(converters=app.url_map.converters)
+        self._converters = app.url_map.converters
         self._lane = Lane(app)
         app.extensions[EXTENSION] = self
 
@@ -62,7 +63,7 @@ class Routes:
     def add_service(self, app: Flask, path: str, blueprint: Blueprint) -> None:
         """Register the blueprint of the service at a path."""
         self._endpoints[path] = f"{self.add(app, blueprint)}.many"
-        self._names.add(Rule(rule_of(path), endpoint=path))
+        vars(self).pop("_names", None)
 
     def check(self, app: Flask) -> None:
         """Check that requests reach the services, and that no other view of the
@@ -92,6 +93,12 @@ class Routes:
     def endpoint_of(self, path: str) -> str:
         """Return the endpoint of the service at a path, for ``url_for``."""
         return self._endpoints[path]
+
+    @cached_property
+    def _names(self) -> Map:
+        """The URL rules of the services, without the prefix. Sockets alone need it."""
+        rules = [Rule(rule_of(path), endpoint=path) for path in self._endpoints]
+        return Map(rules, converters=self._converters)
 
     def service_at(self, path: str) -> tuple[str | None, dict[str, t.Any]]:
         """Return the path of the service with a name, if any, and its placeholders.

@@ -210,7 +210,9 @@ def test_events_are_webhooks_in_no_class_of_operations(
     webhooks = {n: each["post"] for n, each in made_with_events["webhooks"].items()}
     of_events = {each["tags"][0] for each in webhooks.values()}
 
-    validate(made_with_events)
+    # The paths are the same without events, and take seconds.
+    assert made_with_events["paths"] == made["paths"]
+    validate({**made_with_events, "paths": {}})
     assert "messages events" in of_events
     assert tags == {each["name"] for each in made["tags"]}
     assert "rooms/{roomId}/messages" in tags
