@@ -54,6 +54,7 @@ class Transaction:
         """``True`` if it commits what the application has in progress, too."""
         self._writes = writes
         self._parent: Transaction | None = None
+        self._is_over = False
         self._token: Token[Transaction | None]
         self._sessions: dict[Hashable, t.Any] = {}
         self._savepoints: dict[Hashable, Savepoint] = {}
@@ -62,7 +63,12 @@ class Transaction:
         self._held: dict[str, AbstractContextManager[t.Any]] = {}
 
     def __enter__(self) -> t.Self:
-        self._parent = parent = _current.get()
+        parent = _current.get()
+
+        if parent is not None and parent._is_over:
+            parent = self.current_or_none()
+
+        self._parent = parent
         self._token = _current.set(self)
 
         try:
@@ -83,6 +89,7 @@ class Transaction:
 
     def __exit__(self, *error: t.Any) -> None:
         _current.reset(self._token)
+        self._is_over = True
         committing = error[0] is None
 
         if self._parent is not None:
@@ -98,6 +105,9 @@ class Transaction:
         """
         transaction = _current.get()
 
+        if transaction is not None and transaction._is_over:
+            transaction = cls.current_or_none()
+
         if transaction is None:
             raise RuntimeError(NO_TRANSACTION)
 
@@ -106,7 +116,13 @@ class Transaction:
     @classmethod
     def current_or_none(cls) -> Transaction | None:
         """Return the innermost transaction, if there is one."""
-        return _current.get()
+        transaction = _current.get()
+
+        # A task or a thread with a copy of the context may go on after its end.
+        while transaction is not None and transaction._is_over:
+            transaction = transaction._parent
+
+        return transaction
 
     @staticmethod
     def after_commit(function: Callable[[], None]) -> None:
@@ -126,7 +142,7 @@ class Transaction:
 
         :param function: It is called with a list of items. It must not raise.
         """
-        transaction = _current.get()
+        transaction = Transaction.current_or_none()
 
         if transaction is None:
             function([item])

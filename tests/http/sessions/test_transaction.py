@@ -1,5 +1,7 @@
 """Calls within others, and blocks of calls, are committed or undone together."""
 
+import contextvars
+
 import pytest
 import sqlalchemy as sa
 
@@ -78,6 +80,27 @@ def test_call_inside_of_a_nested_call_that_fails_is_undone_with_it(
 
     assert stored(db) == ["before", "after"]
     assert events == ["created", "created"]
+
+
+def test_calls_after_the_end_in_a_copy_of_the_context_are_committed(
+    on_disk, db, rooms, messages, events
+):
+    copies = []
+
+    @rooms.after("create")
+    def begin_task(method, context):
+        copies.append(contextvars.copy_context())
+
+    assert (
+        on_disk.test_client().post("/rooms", json={"name": "Lobby"}).status_code < 300
+    )
+    # Tasks of asyncio and threads may go on with the context of a hook.
+    [copy] = copies
+    copy.run(messages.create, {"text": "later"})
+    copy.run(messages.emit, "patched", {"id": 1, "text": "later"})
+
+    assert stored(db) == ["Lobby", "later"]
+    assert events == ["created", "created", "patched"]
 
 
 def test_block_commits_several_calls_at_once(on_disk, db, rooms, messages, events):
