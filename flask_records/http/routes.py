@@ -29,7 +29,8 @@ COLON_PLACEHOLDER = re.compile(r"(^|/):(\w+)")
 
 TAKEN: t.Final = """\
 The views '{}' and '{}' have the same URL: {}. Give one of them another path, or all \
-services a prefix: FlaskRecords(url_prefix="/api").\
+services a prefix: FlaskRecords(url_prefix="/api"). RECORDS_OPENAPI has the paths of \
+the OpenAPI document and its page.\
 """
 
 NO_HOST: t.Final = """\

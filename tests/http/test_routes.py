@@ -145,7 +145,8 @@ def test_view_with_a_url_of_a_service_is_refused(rule, time):
     assert "'records:messages." in message
     assert message.endswith(
         " Give one of them another path, or all services a prefix:"
-        ' FlaskRecords(url_prefix="/api").'
+        ' FlaskRecords(url_prefix="/api"). RECORDS_OPENAPI has the paths of the OpenAPI'
+        " document and its page."
     )
 
 
@@ -227,7 +228,7 @@ def app_with_pages(path="things", view_path=None, *, is_first=False, **settings)
 
 @pytest.mark.parametrize("is_first", [True, False])
 def test_view_with_the_url_of_a_page_is_refused(is_first):
-    with pytest.raises(RuntimeError, match="have the same URL: /docs"):
+    with pytest.raises(RuntimeError, match="URL: /docs.* RECORDS_OPENAPI has"):
         app = app_with_pages(view_path="/docs", is_first=is_first)
         app.testing = True
         app.test_client().get("/elsewhere")
