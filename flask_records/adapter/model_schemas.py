@@ -316,7 +316,9 @@ def _aggregated(function: str, field: Field) -> Schema:
 
 def _unbounded(schema: Schema) -> Schema:
     """Return the schema of values that may be larger than the column's."""
-    return {name: each for name, each in schema.items() if name not in BOUNDS}
+    unbounded = {name: each for name, each in schema.items() if name not in BOUNDS}
+    is_whole = "integer" in schema.get("type", ())
+    return {**unbounded, "format": "int64"} if is_whole else unbounded
 
 
 def _sorted_names(scope: Scope) -> list[str]:

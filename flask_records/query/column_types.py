@@ -101,7 +101,12 @@ def _at_most(length: int | None, things: str) -> Check | None:
 
 
 def _whole_numbers(low: int, high: int) -> Conversion:
-    schema = {"type": "integer", "minimum": low, "maximum": high}
+    schema: dict[str, t.Any] = {"type": "integer", "minimum": low, "maximum": high}
+
+    # Generated code of Java, Go and others has integers of 32 bits otherwise.
+    if high >= 2**31:
+        schema["format"] = "int64"
+
     return Conversion(conversions.integer_between(low, high), schema=schema)
 
 

@@ -306,9 +306,10 @@ def test_values_of_expressions_and_sums_have_no_bounds(made):
 
     assert properties["text"]["maxLength"] == 40
     assert properties["heading"] == {"type": ["string", "null"], "readOnly": True}
-    assert properties["double"] == {"type": ["integer", "null"], "readOnly": True}
+    whole = {"type": ["integer", "null"], "format": "int64"}
+    assert properties["double"] == {**whole, "readOnly": True}
     sums = schemas["MessagesGroups"]["properties"]["$sum"]["properties"]
-    assert sums["points"] == {"type": ["integer", "null"]}
+    assert sums["points"] == whole
 
 
 def test_periods_are_texts_without_a_format(made):
@@ -318,6 +319,18 @@ def test_periods_are_texts_without_a_format(made):
     assert groups["createdAt"] == period
     assert groups["due"] == {**period, "type": ["string", "null"]}
     assert groups["$max"]["properties"]["due"]["format"] == "date"
+
+
+def test_integers_of_64_bits_have_a_format(made, operations):
+    properties = made["components"]["schemas"]["MessagesPatch"]["properties"]
+    parameters = {
+        each["name"]: each["schema"]
+        for each in operations["findMessages"]["parameters"]
+    }
+
+    assert properties["size"]["format"] == "int64"
+    assert parameters["size[$gt]"]["format"] == "int64"
+    assert "format" not in properties["points"]
 
 
 def test_null_in_results_is_null(made, operations):
