@@ -33,6 +33,12 @@ the status of another error. Use {known}. If you have tried what you need, say s
 {setting} = ['{name}'].\
 """
 
+AUTOCOMMIT: t.Final = """\
+The connections of '{name}' begin or end transactions themselves: a call could not be \
+undone, or would fail beside others. Leave 'autocommit' and \
+isolation_level='AUTOCOMMIT' out of the options of the engine.\
+"""
+
 BUSY_TIMEOUT: t.Final = 20_000
 """The milliseconds that a write waits on SQLite until others have written."""
 
@@ -83,6 +89,22 @@ def check_driver(dialect: sa.Dialect, config: Mapping[str, t.Any]) -> None:
     own = [each for each in known if each.startswith(f"{dialect.name}+")] or known
     text = UNKNOWN_DRIVER.format(name=name, known=" or ".join(own), setting=SETTING)
     raise RuntimeError(text)
+
+
+def check_commits(connection: sa.Connection) -> None:
+    """Refuse a connection that commits each statement, and one of Python's SQLite that
+    begins transactions without the write lock.
+
+    :raises RuntimeError: It does.
+    """
+    driver = _driver(connection)
+    # The drivers of MySQL set it by a function of this name.
+    is_set = hasattr(driver, "get_autocommit")
+    mode = driver.get_autocommit() if is_set else getattr(driver, "autocommit", None)
+
+    # Python has other ones than truth values for SQLite, by default.
+    if mode is True or (mode is False and connection.dialect.name == "sqlite"):
+        raise RuntimeError(AUTOCOMMIT.format(name=connection.dialect.name))
 
 
 def count_writes() -> None:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..query.plans import Plan
-from .connections import listens, without_transaction
+from .connections import check_commits, listens, without_transaction
 from .database_errors import READ_ONLY, translated
 from .driver_cursor import connect, executed, rows_of, run, statement_of
 from .joined_session import COMMIT_EVENTS, follow_sessions, has_usual_binds, join
@@ -167,6 +167,7 @@ class Database:
         engine, name = connection.engine, getattr(self._mapper.local_table, "name", "")
 
         if engine not in self._read_only:
+            check_commits(connection)
             is_sqlite = engine.dialect.name == "sqlite"
             views = sa.inspect(connection).get_view_names() if is_sqlite else ()
             self._read_only[engine] = name in views

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import signal
+import sys
 
 import pytest
 import sqlalchemy as sa
@@ -15,7 +16,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from flask_records import FlaskRecords, NotFound, SQLAlchemyService
 
-from ...databases import DATABASES, served
+from ...databases import DATABASES, served, url_of
 
 DRIVERS = {
     "sqlite": [""],
@@ -165,6 +166,42 @@ def test_an_interrupted_connection_is_dropped(client):
     assert answer.status_code == 500
     assert [type(each) for each in ended] == [Interrupted]
     assert client.post("/owners", json={}).status_code == 201
+
+
+COMMITTED = [
+    (database, options)
+    for database in DATABASES
+    for options in (
+        {"isolation_level": "AUTOCOMMIT"},
+        {"execution_options": {"isolation_level": "AUTOCOMMIT"}},
+        {"connect_args": {"autocommit": True}},
+        {"connect_args": {"autocommit": False}},
+    )
+    # SQLAlchemy commits nothing by itself there, and Python takes the argument late.
+    if (
+        "autocommit" in options.get("connect_args", ()) and sys.version_info >= (3, 12)
+        if database == "sqlite"
+        else options.get("connect_args") != {"autocommit": False}
+    )
+]
+
+
+@pytest.mark.parametrize(("database", "options"), COMMITTED)
+def test_connections_that_commit_by_themselves_do_not_write(
+    server_urls, tmp_path, caplog, database, options
+):
+    url = url_of(database, server_urls, tmp_path / "test.db")
+    records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
+    records.add("owners", SQLAlchemyService(Owner), public=True)
+
+    with served(db, records, url, SQLALCHEMY_ENGINE_OPTIONS=options) as app:
+        client = app.test_client()
+        answers = [client.post("/owners", json={}).status_code for _ in range(2)]
+
+        assert answers == [500, 500]
+        assert client.get("/owners").json == []
+
+    assert "out of the options of the engine" in caplog.text
 
 
 class OddDialect(SQLiteDialect_pysqlite):
