@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.ext.hybrid import HybridExtensionType
 from sqlalchemy.sql.functions import next_value
+from sqlalchemy.types import NullType
 
 from ..errors import BadRequest
 from ..problems import Problem
@@ -54,6 +55,12 @@ HASHES: t.Final = "gives back other values than it takes, as a hash does"
 NO_EXPRESSION: t.Final = """\
 The hybrid property '{name}' of '{model}' has no SQL expression, or a comparator. Give \
 it an expression, make it a plain property, or leave it out: hidden=['{name}'].\
+"""
+
+NO_TYPE: t.Final = """\
+'{model}.{name}' is an expression without a type, so that no value is compared with it \
+rightly. Give it one, sa.func.length(cls.name, type_=sa.Integer) or \
+sa.type_coerce(..., sa.Integer), or leave it out: hidden=['{name}'].\
 """
 
 OTHER_TABLE: t.Final = """\
@@ -291,6 +298,12 @@ def _field(
     type_ = expression.type
     conversion = conversion_of(type_, dialect)
     converter = converter_for(options.converters, name, type_)
+
+    # A column may be of a type that SQLAlchemy does not know.
+    table = prop and getattr(prop.columns[0], "table", None)
+
+    if isinstance(type_, NullType) and table is None and converter is None:
+        raise ValueError(NO_TYPE.format(**named))
 
     if converter is not None:
         conversion = converted(conversion or OPAQUE, converter)

@@ -45,7 +45,7 @@ class Person(Special):
         return cls.first + " " + cls.last
 
 
-Person.initial = column_property(sa.func.substr(Person.first, 1, 1))
+Person.initial = column_property(sa.func.substr(Person.first, 1, 1, type_=sa.String))
 
 
 class Boss(Person):

@@ -5,9 +5,15 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy.orm import (
+    column_property,
+    DeclarativeBase,
+    Mapped,
+    mapped_column,
+    relationship,
+)
 
-from flask_records import SQLAlchemyService
+from flask_records import Converter, SQLAlchemyService
 
 from ...databases import serving_models
 
@@ -58,6 +64,32 @@ class Cousin(Base):
         return named.scalar_subquery()
 
 
+class Title(Base):
+    __tablename__ = "names_title"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    text: Mapped[str] = mapped_column(sa.String(20))
+    initial = column_property(sa.func.substr(text, 1, 1))
+
+    @hybrid_property
+    def length(self):
+        return len(self.text)
+
+    @length.inplace.expression
+    @classmethod
+    def _length(cls):
+        return sa.func.length(cls.text)
+
+    @hybrid_property
+    def size(self):
+        return len(self.text)
+
+    @size.inplace.expression
+    @classmethod
+    def _size(cls):
+        return sa.func.length(cls.text, type_=sa.Integer)
+
+
 def client_of(model, url="sqlite://", **options):
     service = SQLAlchemyService(model, **options)
     return serving_models(url, {"parents": Parent, "things": service})
@@ -87,6 +119,28 @@ def test_a_hybrid_may_be_a_subquery(database_url):
 
         assert made.json["parent_name"] == "B"
         assert client.get("/things?parent_name=B").json == [made.json]
+
+
+@pytest.mark.parametrize("name", ["initial", "length"])
+def test_an_expression_without_a_type_is_refused(name):
+    """SQLite would compare it with a text, which no number equals."""
+    hidden = {"initial", "length"} - {name}
+
+    with pytest.raises(ValueError, match=f"'Title.{name}' is an expression without a"):
+        with client_of(Title, hidden=hidden):
+            pass
+
+
+def test_an_expression_is_compared_by_its_type(database_url):
+    options = {"hidden": ["length"], "converters": {"initial": Converter()}}
+
+    with client_of(Title, database_url, **options) as client:
+        made = [client.post("/things", json={"text": n}).json for n in ("abc", "a")]
+
+        assert made[0] == {"id": 1, "text": "abc", "initial": "a", "size": 3}
+        assert client.get("/things?size=3").json == made[:1]
+        assert client.get("/things?size%5B$lt%5D=12").json == made
+        assert client.get("/things?initial=a").json == made
 
 
 @pytest.mark.parametrize(
