@@ -18,7 +18,7 @@ from ..query.bounds import current_bounds
 from ..service.context import HookContext, Params
 from ..service.globals import current_request, remember_call, remembered_call
 from ..service.results import cut_throughout
-from .body import max_size, parser_of, read_body
+from .body import has_body, max_size, parser_of, read_body
 from .formatter import CALLER, empty, format_json, NO_SNIFFING, vary, weak_etag
 from .routes import rule_of
 
@@ -158,7 +158,7 @@ class ServiceBlueprint:
         if method.has_data and context.method in self.service.methods:
             context.data = read_body(current, context.method, self.body_parsers)
 
-        if context.method == "remove" and id is None and _has_body(current):
+        if context.method == "remove" and id is None and has_body(current):
             raise BadRequest(CONDITIONS_IN_BODY)
 
         # A look-up of a header that is not there costs an exception.
@@ -287,10 +287,6 @@ class ServiceBlueprint:
                 response.status_code = 304
 
         return response
-
-
-def _has_body(current: Request) -> bool:
-    return bool(current.content_length or "HTTP_TRANSFER_ENCODING" in current.environ)
 
 
 def max_body_size(app: Flask, environ: WSGIEnvironment, *, default: int) -> int:

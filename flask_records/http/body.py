@@ -229,6 +229,19 @@ def read_body(
     return data
 
 
+def has_body(request: Request) -> bool:
+    """Return ``True`` if a request has a body that is not empty.
+
+    :raises BadRequest: It can't be read.
+    """
+    if request.content_length is not None:
+        return request.content_length > 0
+
+    # Some clients announce a body and send none.
+    is_announced = "HTTP_TRANSFER_ENCODING" in request.environ
+    return is_announced and bool(_read(partial(request.stream.read, 1)))
+
+
 def parser_of(request: Request, parsers: Mapping[str, BodyParser]) -> BodyParser | None:
     """Return the parser of a request's media type, or of a range that it is in."""
     type = request.mimetype

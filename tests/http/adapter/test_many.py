@@ -1,5 +1,7 @@
 """The number of records that one call of a client creates, patches or removes."""
 
+import io
+
 import pytest
 import sqlalchemy as sa
 
@@ -140,6 +142,14 @@ def test_conditions_of_a_remove_in_a_body_are_refused(client, messages, path):
     assert len(messages.find()) == 2
     one = messages.find()[0]["id"]
     assert client.delete(f"/messages/{one}", json={}).json["id"] == one
+
+
+@pytest.mark.parametrize(("body", "status"), [(b"", 200), (b'{"ids": [9]}', 400)])
+def test_a_remove_of_many_may_announce_a_body_and_send_none(client, body, status):
+    chunked = {"wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
+    stream = {"input_stream": io.BytesIO(body), "environ_overrides": chunked}
+
+    assert client.delete("/messages?rank=9", **stream).status_code == status
 
 
 @pytest.mark.parametrize("group", ["$or", "$nor"])
