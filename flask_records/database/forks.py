@@ -39,9 +39,9 @@ def init_app(app: Flask) -> None:
         if uwsgi.masterpid() in (0, os.getpid()):
             raise RuntimeError(UWSGI)
 
-    if "sqlalchemy" in app.extensions:
-        with app.app_context():
-            _engines.update(app.extensions["sqlalchemy"].engines.values())
+    with app.app_context():
+        engines = getattr(app.extensions.get("sqlalchemy"), "engines", {})
+        _engines.update(engines.values())
 
 
 def _open_anew() -> None:

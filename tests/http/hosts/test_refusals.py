@@ -113,3 +113,10 @@ def test_uwsgi_that_forks_nothing_serves_the_application(monkeypatch, server):
     monkeypatch.setitem(sys.modules, "uwsgi", server)
 
     FlaskRecords(Flask("alone"))
+
+
+def test_extension_without_engines_is_in_nobodys_way():
+    app = Flask("other")
+    app.extensions["sqlalchemy"] = object()
+
+    FlaskRecords(app)
