@@ -245,11 +245,12 @@ def run(
         t.cast("t.Any", cursor).close()
         raise
     except BaseException as error:
-        # This raises SQLAlchemy's error, and ends a connection that is lost.
+        # This raises SQLAlchemy's error, and ends a connection that is lost. The one of
+        # a row that the driver can't read has no statement, as SQLAlchemy's own.
+        has_run = cursor is not None and cursor.description is not None
+        text = None if has_run else statement.text
         connection = t.cast("t.Any", connect())
-        connection._handle_dbapi_exception(
-            error, statement.text, plan.parameters, cursor, None
-        )
+        connection._handle_dbapi_exception(error, text, plan.parameters, cursor, None)
 
     return statement.converted(rows)
 

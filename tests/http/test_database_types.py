@@ -111,6 +111,26 @@ def test_an_answered_value_is_found_and_taken_back(
 
 
 @pytest.mark.skipif("postgresql" not in DATABASES, reason="No PostgreSQL")
+def test_a_stored_value_that_python_does_not_have_is_no_error_of_the_client(
+    url_on, caplog
+):
+    with client_of(sa.Date(), url_on("postgresql")) as client:
+        client.post("/things", json={"note": "a", "value": "2026-01-01"})
+
+        with client.application.app_context(), client.db.engine.begin() as connection:
+            connection.exec_driver_sql("UPDATE thing SET value = 'infinity'")
+
+        answers = [client.get("/things"), client.patch("/things/1", json={"note": "b"})]
+
+        assert [each.status_code for each in answers] == [500, 500]
+        assert client.get("/things?$select=note&note=a").json == [
+            {"id": 1, "note": "a"}
+        ]
+
+    assert "infinity" in caplog.text
+
+
+@pytest.mark.skipif("postgresql" not in DATABASES, reason="No PostgreSQL")
 @pytest.mark.parametrize("item", [sa.JSON, postgresql.JSONB])
 def test_arrays_of_documents_are_compared_with_null_only(url_on, item):
     with client_of(sa.ARRAY(item), url_on("postgresql")) as client:
