@@ -127,10 +127,11 @@ class FastPath:
         - The call is about one record or new ones, and plain columns of them alone.
         - All values are plain, and of the same columns.
         """
-        verb = STATEMENTS[write.method]
+        many = "_executemany" if len(write.bodies) > 1 else ""
+        returning = f"{STATEMENTS[write.method]}{many}_returning"
         return bool(
             self._is_enough_for_model[write.method]
-            and getattr(write.writing.dialect, f"{verb}_returning")
+            and getattr(write.writing.dialect, returning)
             and self._is_enough_for_call(write)
             and self._is_enough_for_session(write)
             and self._is_enough_for_values(write)

@@ -3,10 +3,13 @@
 import random
 
 import pytest
-from sqlalchemy.orm import sessionmaker
+import sqlalchemy as sa
+from sqlalchemy.orm import mapped_column, sessionmaker
 
 from flask_records import BadRequest
 
+from ...databases import serving_models
+from ...models import model_of
 from ...sql import statements_of
 from .notes import note_of
 from .twins import kinds, observed
@@ -45,3 +48,17 @@ def test_a_record_that_a_trigger_keeps_out_is_refused(make_notes, make):
 
     with pytest.raises(BadRequest, match="does not keep this identifier"):
         notes.service.create({"text": "a"})
+
+
+def test_an_engine_without_statements_of_many_rows_creates_many(database_url):
+    model = model_of(name=mapped_column(sa.String(20)))
+    options = {"use_insertmanyvalues": False}
+    bodies = [{"name": name} for name in "abc"]
+
+    with serving_models(
+        database_url, {"things": model}, SQLALCHEMY_ENGINE_OPTIONS=options
+    ) as client:
+        created = client.post("/things", json=bodies)
+
+        assert created.status_code == 201
+        assert [each["name"] for each in created.json] == ["a", "b", "c"]
