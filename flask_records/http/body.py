@@ -21,6 +21,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable
 
     from flask import Request
+    from werkzeug.datastructures import MultiDict
 
     from ..typing import BodyParser
 
@@ -31,10 +32,14 @@ MAX_CONTENT_LENGTH: t.Final = 1024 * 1024
 
 NO_DATA: t.Final = "No data provided"
 NO_JSON: t.Final = (
-    "The body is not valid JSON: it is not UTF-8, or has too many levels or digits."
+    "The body is not valid JSON: it is compressed, not UTF-8, or has too many levels or"
+    " digits."
 )
 BROKEN: t.Final = "The body could not be read. Send the request again."
-NO_FORM: t.Final = "The body is not a form. Check its boundary, and that it is whole."
+NO_FORM: t.Final = (
+    "The body is not a form. Check its boundary, that it is whole, not compressed, and"
+    " UTF-8."
+)
 CHARSETS: t.Final = frozenset({"utf-8", "utf8", "us-ascii"})
 BOM: t.Final = b"\xef\xbb\xbf"
 
@@ -65,7 +70,7 @@ def parse_form(request: Request) -> dict[str, t.Any]:
 
     :raises BadRequest: The body is not a form.
     """
-    return parse_pairs([*request.form.items(multi=True)], PARAMETER_LIMIT)
+    return parse_pairs([*_form_of(request).items(multi=True)], PARAMETER_LIMIT)
 
 
 @dataclass(frozen=True)
@@ -109,13 +114,7 @@ class MultipartParser(BoundedParser):
         :raises BadRequest: The body is not a form, or is not there to its end.
         :raises RequestEntityTooLarge: The form is too large.
         """
-        # HTTP middleware may have read the form already, without a notice of errors.
-        if "form" in vars(request) and not (request.form or request.files):
-            raise _broken_body(NO_FORM)
-
-        request.form_data_parser_class = partial(FormDataParser, silent=False)  # type: ignore[assignment]  # it is called only
-
-        form = _read(lambda: request.form, NO_FORM)
+        form = _form_of(request)
         files = [pair for pair in request.files.items(multi=True) if pair[1].filename]
         return parse_pairs([*form.items(multi=True), *files], PARAMETER_LIMIT)
 
@@ -258,6 +257,20 @@ def max_size(request: Request, parser: BodyParser | None) -> int:
     """Return the maximum size of a body in bytes."""
     own: int | None = getattr(parser, "max_size", None)
     return own or request.max_content_length or MAX_CONTENT_LENGTH
+
+
+def _form_of(request: Request) -> MultiDict[str, str]:
+    """Return the texts of a form.
+
+    :raises BadRequest: The body is not a form, or is not there to its end.
+    """
+    # HTTP middleware may have read the form already, without a notice of errors.
+    if "form" in vars(request) and not (request.form or request.files):
+        raise _broken_body(NO_FORM)
+
+    request.form_data_parser_class = partial(FormDataParser, silent=False)  # type: ignore[assignment]  # it is called only
+
+    return _read(lambda: request.form, NO_FORM)
 
 
 def _read(function: Callable[[], T], message: str = BROKEN) -> T:

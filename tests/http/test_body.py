@@ -1,7 +1,8 @@
+import gzip
 import io
 
 import pytest
-from flask import Flask, Response
+from flask import Flask, request, Response
 from werkzeug.test import EnvironBuilder
 
 from flask_records import BadRequest, FlaskRecords
@@ -59,13 +60,13 @@ def test_other_charsets_are_refused(client, charset):
         (b'{"a": 1} x', "Extra data"),
         (b'{"a": 1}{"a": 2}', "Extra data"),
         (b" ", "Expecting value"),
-        (b'{"a": "\xff"}', "it is not UTF-8, or"),
+        (b'{"a": "\xff"}', "it is compressed, not UTF-8, or"),
         (b'{"a": NaN}', "NaN is not a JSON value"),
         (b"[Infinity]", "Infinity is not a JSON value"),
         (b'{"a": -Infinity}', "-Infinity is not a JSON value"),
-        (b"[" * 100_000, "it is not UTF-8, or has too many levels"),
-        (b'{"a":' * 100_000, "it is not UTF-8, or has too many levels"),
-        (b"[" * 100_000 + b"]" * 100_000, "it is not UTF-8, or has too many levels"),
+        (b"[" * 100_000, "not UTF-8, or has too many levels or"),
+        (b'{"a":' * 100_000, "not UTF-8, or has too many levels or"),
+        (b"[" * 100_000 + b"]" * 100_000, "not UTF-8, or has too many levels or"),
     ],
 )
 def test_malformed_json_is_refused(client, body, reason):
@@ -136,6 +137,18 @@ def test_form_that_nests_too_deep_is_refused(client):
 
     assert response.status_code == 400
     assert response.json["message"] == "A query nests at most 20 levels deep."
+
+
+@pytest.mark.parametrize("is_read_before", [False, True])
+@pytest.mark.parametrize("body", [b"a=\xff", gzip.compress(b"a=1", mtime=0)])
+def test_form_that_is_not_utf_8_is_refused(app, body, is_read_before):
+    if is_read_before:
+        app.before_request(lambda: None if request.form else None)
+
+    response = post(app.test_client(), body, "application/x-www-form-urlencoded")
+
+    assert response.status_code == 400
+    assert "not compressed, and UTF-8." in response.json["message"]
 
 
 @pytest.mark.parametrize("number", [2**53 + 1, 2**63, -(2**64), 2**70, 10**100])
