@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote
 import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.ext.hybrid import HybridExtensionType
+from sqlalchemy.sql.elements import Null
 from sqlalchemy.sql.functions import next_value
 from sqlalchemy.types import NullType
 
@@ -62,6 +63,15 @@ NO_TYPE: t.Final = """\
 rightly. Give it one, sa.func.length(cls.name, type_=sa.Integer) or \
 sa.type_coerce(..., sa.Integer), or leave it out: hidden=['{name}'].\
 """
+
+TEXT_FUNCTIONS: t.Final = frozenset(
+    [
+        *("lower", "upper", "initcap", "trim", "ltrim", "rtrim", "replace"),
+        *("substr", "substring", "left", "right", "concat_ws", "group_concat"),
+        *("to_char", "date_format", "strftime"),
+    ]
+)
+"""The functions of databases that return text, of which SQLAlchemy knows no type."""
 
 OTHER_TABLE: t.Final = """\
 The hybrid property '{name}' of '{model}' reads another table, each row with each row. \
@@ -299,10 +309,7 @@ def _field(
     conversion = conversion_of(type_, dialect)
     converter = converter_for(options.converters, name, type_)
 
-    # A column may be of a type that SQLAlchemy does not know.
-    table = prop and getattr(prop.columns[0], "table", None)
-
-    if isinstance(type_, NullType) and table is None and converter is None:
+    if isinstance(type_, NullType) and converter is None and not _is_text(expression):
         raise ValueError(NO_TYPE.format(**named))
 
     if converter is not None:
@@ -353,6 +360,20 @@ def _hybrid(mapper: orm.Mapper[t.Any], named: dict[str, str]) -> t.Any:
         raise ValueError(OTHER_TABLE.format(**named))
 
     return expression
+
+
+def _is_text(expression: t.Any) -> bool:
+    """Return ``True`` for an expression without a type that may be compared with text:
+    a function that returns text, a column of a type that SQLAlchemy does not know, or
+    null, which ``query_expression`` has.
+    """
+    element: t.Any = sa.label("", expression).element
+    is_function = isinstance(element, sa.Function)
+    return (
+        (is_function and element.name.lower() in TEXT_FUNCTIONS)
+        or isinstance(getattr(element, "table", None), sa.Table)
+        or isinstance(element, Null)
+    )
 
 
 def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:
