@@ -11,7 +11,7 @@ from sqlalchemy import orm
 from werkzeug.exceptions import HTTPException
 
 from ..database.database_errors import not_kept
-from ..errors import BadRequest
+from ..errors import BadRequest, MethodNotAllowed
 from ..problems import NOT_VALID, Problem, READ_ONLY
 from ..query.bounds import json_size, refuse
 from ..query.paths import key_names
@@ -35,6 +35,14 @@ MULTI_METHODS: t.Final = ("create", "update", "patch", "remove")
 
 NARROW: t.Final = "Narrow the query, or send a $limit."
 """The cure for a query that finds too many records."""
+
+READ_IN_PYTHON: t.Final = (sa.TypeDecorator, sa.Enum, sa.ARRAY)
+"""The types whose code in Python may fail for a stored value."""
+
+NOT_MAPPED: t.Final = (AssertionError, sa.exc.InvalidRequestError)
+"""The errors of SQLAlchemy for a discriminator of no mapped class, and for null."""
+
+UNKNOWN_CLASS: t.Final = "A record whose class is not mapped can only be read."
 
 REFUSED: t.Final = "The code of '%s' has failed for the data of a client."
 
@@ -133,11 +141,11 @@ class UnitOfWork:
             for each in model.fields.mapper.relationships
             if self._constructor.is_own and each.direction is orm.MANYTOONE
         }
-        self._with_own_types = tuple(
+        self._read_in_python = tuple(
             [
                 field
                 for name, field in model.fields.stored.items()
-                if isinstance(field.column.type, sa.TypeDecorator)
+                if isinstance(field.column.type, READ_IN_PYTHON)
                 and name in model.fields.columns.keys() - model.fields.fixed
             ]
         )
@@ -231,6 +239,7 @@ class UnitOfWork:
         keep a record from being written.
 
         :raises BadRequest: They are more than an answer to a client may have.
+        :raises MethodNotAllowed: The class of a record is not mapped.
         """
 
         def load(**options: t.Any) -> list[t.Any]:
@@ -240,13 +249,18 @@ class UnitOfWork:
 
         try:
             return load()
-        except (HTTPException, sa.exc.SQLAlchemyError):
-            raise
-        except Exception:
-            if not self._with_own_types:
+        except Exception as error:
+            is_inherited = self._fields.mapper.polymorphic_on is not None
+
+            if is_inherited and type(error) in NOT_MAPPED:
+                raise MethodNotAllowed(UNKNOWN_CLASS) from error
+
+            is_other = isinstance(error, (HTTPException, sa.exc.SQLAlchemyError))
+
+            if is_other or not self._read_in_python:
                 raise
 
-            return load(deferred=self._with_own_types)
+            return load(deferred=self._read_in_python)
 
     def _instance(self, write: Write, values: Record, place: str) -> t.Any:
         try:

@@ -37,7 +37,7 @@ class Animal(Base):
     }
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    kind: Mapped[str] = mapped_column(sa.String(20))
+    kind: Mapped[str | None] = mapped_column(sa.String(20))
     name: Mapped[str | None] = mapped_column(sa.String(20))
 
 
@@ -219,6 +219,31 @@ def test_a_polymorphic_base_is_written(client_of):
 
     assert client.delete("/things/1").status_code == 200
     assert len(client.delete("/things").json) == 1
+
+
+@pytest.mark.parametrize("kind", ["cat", None])
+def test_a_record_whose_class_is_not_mapped_is_read_only(client_of, kind):
+    """SQLAlchemy loads no instance of it."""
+    client = client_of(Animal)
+    insert(client, Dog, name="a")
+    other = sa.insert(Animal.__table__).values(id=9, kind=kind, name="b")
+
+    with client.application.app_context(), client.db.engine.begin() as connection:
+        connection.execute(other)
+
+    record = {"id": 9, "kind": kind, "name": "b"}
+    answers = [
+        client.patch("/things/9", json={"name": "c"}),
+        client.put("/things/9", json={"name": "c"}),
+        client.delete("/things/9"),
+        client.patch("/things", json={"name": "c"}),
+        client.delete("/things"),
+    ]
+
+    assert [each.status_code for each in answers] == [405] * 5
+    assert "class is not mapped" in answers[0].json["message"]
+    assert client.get("/things/9").json == record
+    assert client.get("/things?$sort[id]=1").json[0]["name"] == "a"
 
 
 def test_a_key_of_another_name_in_a_subclass_is_read_only(client_of):
