@@ -280,7 +280,8 @@ def as_json(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
     """Return a value made of JSON's types alone, as :func:`dumps` encodes it."""
     if isinstance(value, dict):
         items = value.shown_to(viewer) if isinstance(value, PrivateRecord) else value
-        return {key: as_json(item, viewer) for key, item in items.items()}
+        # Keys may be texts that are translated when they are shown.
+        return {as_json(k, viewer): as_json(each, viewer) for k, each in items.items()}
 
     if isinstance(value, list) or type(value) is tuple:
         return [as_json(item, viewer) for item in value]

@@ -101,6 +101,26 @@ class Things:
         return []
 
 
+def test_keys_have_the_form_of_values():
+    """A text that is translated when it is shown, as by Flask-Babel, is one."""
+
+    class Counts:
+        def find(self, params):
+            day = dt.date(2024, 1, 2)
+            return [
+                {Point(): 1, Color.green: 2, day: 3, 4: 5, None: {uuid.UUID(int=1): 6}}
+            ]
+
+    records = FlaskRecords()
+    records.add("counts", Counts(), public=True)
+    app = Flask("tests")
+    records.init_app(app)
+
+    [counts] = app.test_client().get("/counts").json
+    inner = {"00000000-0000-0000-0000-000000000001": 6}
+    assert counts == {"1,2": 1, "2": 2, "2024-01-02": 3, "4": 5, "null": inner}
+
+
 def test_etag_of_the_formatter_is_kept():
     records = FlaskRecords()
     answer = "[]", 200, {"ETag": '"mine"'}
