@@ -264,6 +264,15 @@ def _arrays(type_: t.Any, dialect: sa.Dialect) -> Conversion | None:
     )
 
 
+def _domains(type_: t.Any, dialect: sa.Dialect) -> Conversion | None:
+    base = type_.data_type
+    # SQLAlchemy binds values of a domain as they are, without the code of its type.
+    is_code = isinstance(base, (sa.JSON, TypeDecorator)) or (
+        isinstance(base, sa.Enum) and base.enum_class is not None
+    )
+    return None if is_code else conversion_of(base, dialect)
+
+
 def _of_items(function: Cast, dimensions: int) -> Cast:
     """Return a function for lists, in so many dimensions, of one for their items."""
     inner = function if dimensions == 1 else _of_items(function, dimensions - 1)
@@ -484,7 +493,7 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
     # The type of an expression without a type.
     NullType: Conversion(conversions.as_text, schema=TEXT),
     "postgresql.INTERVAL": INTERVAL,
-    "postgresql.DOMAIN": lambda type_, dialect: conversion_of(type_.data_type, dialect),
+    "postgresql.DOMAIN": _domains,
     "postgresql.CITEXT": lambda type_, dialect: replace(
         _texts(type_, dialect), select=_as_text
     ),
@@ -495,8 +504,10 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
         ],
         FOREIGN_TEXT,
     ),
-    # PostgreSQL cuts the text of bits, and drivers answer the others as objects.
+    # PostgreSQL cuts the text of bits, and compares no paths, which SQLAlchemy can't
+    # set to null. Drivers answer the others as objects.
     "postgresql.BIT": None,
+    "postgresql.JSONPATH": None,
     "postgresql.HSTORE": None,
     "postgresql.AbstractMultiRange": None,
     "mysql.SET": None,

@@ -9,7 +9,7 @@ from sqlalchemy.orm import mapped_column
 
 from flask_records import FlaskRecords, SQLAlchemyService
 
-from ...models import model_of
+from ...models import Color, model_of
 
 POSTGRESQL = "postgresql+psycopg://nobody@127.0.0.1:1/nothing"
 
@@ -21,6 +21,14 @@ class Point(sa.types.UserDefinedType):
 class Pickled(sa.TypeDecorator):
     impl = sa.PickleType
     cache_ok = True
+
+
+class Lower(sa.TypeDecorator):
+    impl = sa.String
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        return value and value.lower()
 
 
 def app_of(url, model, **options):
@@ -43,6 +51,12 @@ def app_of(url, model, **options):
         (POSTGRESQL, sa.ARRAY(sa.PickleType)),
         (POSTGRESQL, sa.ARRAY(sa.types.NullType)),
         (POSTGRESQL, sa.ARRAY(postgresql.DOMAIN("size", sa.Integer))),
+        # SQLAlchemy stores what an encrypting type in a domain gets as it is.
+        (POSTGRESQL, postgresql.DOMAIN("secret", Lower())),
+        (POSTGRESQL, postgresql.DOMAIN("document", postgresql.JSONB())),
+        (POSTGRESQL, postgresql.DOMAIN("color", sa.Enum(Color, native_enum=False))),
+        (POSTGRESQL, postgresql.JSONPATH()),
+        (POSTGRESQL, sa.ARRAY(postgresql.JSONPATH())),
         (POSTGRESQL, postgresql.BIT(3)),
         (POSTGRESQL, postgresql.HSTORE()),
         (POSTGRESQL, postgresql.INT4MULTIRANGE()),
