@@ -46,6 +46,9 @@ OPAQUE: t.Final = Conversion(
 )
 """The conversion of a type that has no form on the wire of its own."""
 
+UNTYPED: t.Final = Conversion(lambda value: value, is_ordered=False, is_null_only=True)
+"""The conversion of an expression without a type: its values are the driver's."""
+
 NO_FORM: t.Final = """\
 '{model}.{name}' is of type {type!r}, which {reason}. Give it a form on the wire, \
 converters={{{class_}: Converter(read, show)}}, or leave it out, hidden=['{name}'].\
@@ -56,12 +59,6 @@ HASHES: t.Final = "gives back other values than it takes, as a hash does"
 NO_EXPRESSION: t.Final = """\
 The hybrid property '{name}' of '{model}' has no SQL expression, or a comparator. Give \
 it an expression, make it a plain property, or leave it out: hidden=['{name}'].\
-"""
-
-NO_TYPE: t.Final = """\
-'{model}.{name}' is an expression without a type, so that no value is compared with it \
-rightly. Give it one, sa.func.length(cls.name, type_=sa.Integer) or \
-sa.type_coerce(..., sa.Integer), or leave it out: hidden=['{name}'].\
 """
 
 TEXT_FUNCTIONS: t.Final = frozenset(
@@ -309,8 +306,9 @@ def _field(
     conversion = conversion_of(type_, dialect)
     converter = converter_for(options.converters, name, type_)
 
-    if isinstance(type_, NullType) and converter is None and not _is_text(expression):
-        raise ValueError(NO_TYPE.format(**named))
+    # SQLite would compare it with texts, which no number equals.
+    if isinstance(type_, NullType) and not _is_text(expression):
+        conversion = UNTYPED
 
     if converter is not None:
         conversion = converted(conversion or OPAQUE, converter)
