@@ -235,11 +235,13 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         if claims and raw.get("sub", claims["sub"]) != claims["sub"]:
             raise InvalidResponse("The profile is of another user.")
 
-        # The provider has verified the address that it states so.
-        if claims.get("email", raw.get("email")) != raw.get("email"):
-            raw = without(raw, {"email_verified"})
+        stated = {**raw, **self._email(token, raw.get("email"))}
 
-        return {**raw, **self._email(token, raw.get("email")), **claims}
+        # The provider has verified the address that it states so.
+        if claims.get("email", stated.get("email")) != stated.get("email"):
+            stated = without(stated, {"email_verified"})
+
+        return {**stated, **claims}
 
     def _check_issuer(self, answered: str | None) -> None:
         """Refuse an answer of another provider before that gets the code: RFC 9207."""

@@ -219,6 +219,24 @@ def test_what_the_token_says_counts(site, provider, said, email):
     assert [user["email"] for user in site.users()] == [email]
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"), [("eve@x.yz", None), ("ada@x.yz", "ada@x.yz")]
+)
+def test_another_address_of_the_list_verifies_none_of_the_token(provider, said, kept):
+    listed = [{"email": "ada@x.yz", "primary": True, "verified": True}]
+    provider.options = {"emails_url": f"{provider.url}/emails"}
+    provider.answers |= {
+        "emails": as_json(listed),
+        "profile": as_json({"sub": "s-1"}),
+    }
+    provider.forged = {"email": said}
+
+    with serving_logins({"fake": provider}) as site:
+        site.log_in()
+
+        assert [user["email"] for user in site.users()] == [kept]
+
+
 @pytest.mark.parametrize("endpoint", [ABSENT, None])
 def test_provider_without_a_profile_is_enough(provider, endpoint):
     provider.metadata = {"userinfo_endpoint": endpoint}
