@@ -186,6 +186,11 @@ COMMITTED = [
 ]
 
 
+if hasattr(SQLiteDialect_pysqlite(), "skip_autocommit_rollback"):
+    skipping = {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
+    COMMITTED += [(database, skipping) for database in DATABASES]
+
+
 @pytest.mark.parametrize(("database", "options"), COMMITTED)
 def test_connections_that_commit_by_themselves_do_not_write(
     server_urls, tmp_path, caplog, database, options
