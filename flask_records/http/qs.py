@@ -148,8 +148,8 @@ def parse_pairs(
 
         for step in outer:
             # Both conditions of $or[][a]=1&$or[][b]=2 would be of one item, as in qs.
-            if step is None and node and name.startswith("$"):
-                raise BadRequest(UNNUMBERED.format(shortened(name.partition("[")[0])))
+            if step is None and node and str(outer[0]).startswith("$"):
+                raise BadRequest(UNNUMBERED.format(shortened(str(outer[0]))))
 
             node = node.inner(step)
 

@@ -31,8 +31,8 @@ Check: t.TypeAlias = Callable[[t.Any], None]
 Schema: t.TypeAlias = Mapping[str, t.Any]
 T = t.TypeVar("T")
 
-MAX_EXACT: t.Final = 2**53
-"""The largest of the whole numbers of which a double skips none."""
+MAX_EXACT: t.Final = 2**53 - 1
+"""The largest whole number that is the only one of its double."""
 
 NULL_TEXTS: t.Final = ("", "null")
 """The texts that are null, where a column can't hold them."""

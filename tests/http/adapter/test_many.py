@@ -162,4 +162,6 @@ def test_items_of_groups_without_numbers_are_refused(client, messages, group):
     cure = f"Give the items of '{group}' numbers, such as {group}[0][a]=1."
     assert refusal(refused) == (400, cure)
     assert len(messages.find()) == 2
+    bracketed = f"[{group}][][rank]=1&[{group}][][rank]=2"
+    assert refusal(client.get(f"/messages?{bracketed}")) == (400, cure)
     assert [m["rank"] for m in client.get("/messages?$or[][text]=b").json] == [2]
