@@ -9,6 +9,7 @@ from ..errors import BadRequest
 from ..names import READS
 from ..query.field import values_of
 from ..query.fields import NO_NAME
+from ..query.paths import APART, leads_elsewhere
 from ..query.syntax import resolve
 from .bodies import Constructor
 
@@ -138,6 +139,10 @@ def _name_problems(model: ServedModel) -> Iterator[str]:
         ("populate", model.populate_paths, relationships, "relationship"),
         ("relations", model.relations, relationships, "relationship"),
     ]
+
+    for name, relationship in model.mapper.relationships.items():
+        if name in model.relations and leads_elsewhere(relationship):
+            yield APART.format(name=name)
 
     taken = {*options.extra} & {*fields, *relationships, model.generic.fields.id.name}
 

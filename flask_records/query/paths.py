@@ -15,6 +15,11 @@ if t.TYPE_CHECKING:
 MAX_STEPS: t.Final = 3
 """The number of relationships in a path."""
 
+APART: t.Final = """\
+'{name}' leads to another database, where no query follows it. '$populate' does, or a \
+hook that asks the other service.\
+"""
+
 
 def meets(
     relationship: Relationship,
@@ -65,6 +70,13 @@ def has_single_key(relationship: Relationship) -> bool:
     return all(
         getattr(join, "operator", None) is operators.eq for join in joins
     ) and all(len(each) == 1 for each in pairs)
+
+
+def leads_elsewhere(relationship: Relationship) -> bool:
+    """Return ``True`` if Flask-SQLAlchemy has the two models on several databases."""
+    tables = [*relationship.parent.tables, *relationship.mapper.tables]
+    metadata = [each.metadata for each in tables if isinstance(each, sa.Table)]
+    return len({each.info.get("bind_key") for each in metadata}) > 1
 
 
 def key_names(relationship: Relationship) -> tuple[frozenset[str], frozenset[str]]:

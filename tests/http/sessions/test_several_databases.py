@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
+from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import (
     DeclarativeBase,
@@ -66,6 +67,30 @@ def site(database_url, tmp_path):
         with app.app_context():
             site = Site(db, records)
             yield site
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"relations": ["shop"]}, {"visible": {"name": {"shop.name": "a"}}}],
+)
+def test_paths_to_another_database_are_refused(site, options):
+    offer = site.offers.target.model
+    service = SQLAlchemyService(offer, **options)
+    records = FlaskRecords()
+    records.add("shops", SQLAlchemyService(site.shops.target.model), public=True)
+    records.add("offers", service, public=True)
+    app = Flask("tests")
+    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
+    app.config["SQLALCHEMY_BINDS"] = {"other": "sqlite://"}
+    SQLAlchemy(app)
+
+    with pytest.raises(ValueError, match=r"'shop' leads to another database"):
+        records.init_app(app)
+
+
+def test_a_call_that_follows_a_path_to_another_database_is_refused(site):
+    with pytest.raises(BadRequest, match="'shop' leads to another database"):
+        site.offers.find(Params({"shop.name": "a"}))
 
 
 class Site:
