@@ -54,6 +54,7 @@ BY_VERB: t.Final = {
 """The names of the methods of each verb, by ``True`` if they take an identifier."""
 
 NOT_THERE: t.Final = "There is no record that 'If-Match' could be true for."
+NOT_MADE: t.Final = "A record that is not there can't be changed. Create it by a POST."
 CONDITIONS_IN_BODY: t.Final = (
     "A DELETE of many has no body. Send its conditions in the query string."
 )
@@ -162,6 +163,10 @@ class ServiceBlueprint:
             raise BadRequest(CONDITIONS_IN_BODY)
 
         # A look-up of a header that is not there costs an exception.
+        if method.changes_records and "HTTP_IF_NONE_MATCH" in current.environ:
+            if current.if_none_match.star_tag:
+                raise PreconditionFailed(NOT_MADE)
+
         if method.changes_records and "HTTP_IF_MATCH" in current.environ:
             return self._answer_if_match(current, context)
 

@@ -153,6 +153,17 @@ def test_condition_is_never_ignored(site, path, header, status):
     assert names == ["Bob" if status == 200 else "Ann"]
 
 
+@pytest.mark.parametrize(("verb", "data"), WRITES)
+def test_change_of_what_must_not_be_there_is_refused(site, verb, data):
+    client, _ = site
+    headers = {"If-None-Match": "*"}
+
+    response = client.open("/authors/1", method=verb, json=data, headers=headers)
+
+    assert response.status_code == 412
+    assert client.get("/authors").json == [{"id": 1, "name": "Ann"}]
+
+
 def test_condition_is_about_what_the_caller_sees(site):
     client, authors = site
 
