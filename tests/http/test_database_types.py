@@ -36,6 +36,13 @@ class Clock(sa.TypeDecorator):
     cache_ok = True
 
 
+class TimeOfDay(sa.TypeDecorator):
+    """Times of day by a type of the application."""
+
+    impl = sa.Time
+    cache_ok = True
+
+
 LETTERS = sa.Enum(Size, values_callable=lambda sizes: [each.value for each in sizes])
 
 
@@ -91,6 +98,7 @@ def url_on(server_urls):
             (ALL, sa.Numeric(18, 4), 12345678901.1234, "12345678901.1234"),
             (ALL, LETTERS, "L", "L"),
             (SQLITE, sa.Enum(Size, omit_aliases=False), "tiny", "small"),
+            (ALL, TimeOfDay(), "12:30:00", "12:30:00"),
             (POSTGRESQL, MATRIX, [[1, 2], [3, 4]], [[1, 2], [3, 4]]),
             (POSTGRESQL, sa.ARRAY(sa.Float), [0.1, None], [0.1, None]),
             (POSTGRESQL, sa.ARRAY(postgresql.MONEY), ["1.5"], ["$1.50"]),
@@ -161,6 +169,26 @@ def test_a_value_that_sqlalchemy_can_not_load_is_changed_and_removed(
     assert [each.status_code for each in answers] == [200] * 3
     assert noted.json[0]["value"] == (stored or sent)
     assert [each["value"] for each in removed.json] == [sent, sent]
+
+
+@pytest.mark.skipif("mariadb" not in DATABASES, reason="No MariaDB")
+def test_a_span_of_mariadb_is_left_out_of_its_record(url_on, caplog):
+    with client_of(sa.Time(), url_on("mariadb")) as client:
+        client.post("/things", json=[{"value": "12:30:00"}] * 3)
+
+        with client.application.app_context(), client.db.engine.begin() as connection:
+            for id, span in {2: "30:00:00", 3: "-01:30:00"}.items():
+                update = f"UPDATE thing SET value = '{span}' WHERE id = {id}"
+                connection.exec_driver_sql(update)
+
+        found = client.get("/things?$sort[id]=1").json
+        changed = client.patch("/things", json={"note": "a"}).json
+        least = client.get("/things?value%5B$lte%5D=12:30:00&$sort%5Bid%5D=1").json
+
+    assert [each.get("value") for each in found] == ["12:30:00", None, None]
+    assert ["value" in each for each in changed] == [True, False, False]
+    assert [each["id"] for each in least] == [1, 3]
+    assert "1 day, 6:00:00 is not a time of day" in caplog.text
 
 
 @pytest.mark.skipif("postgresql" not in DATABASES, reason="No PostgreSQL")
