@@ -42,6 +42,10 @@ logger = logging.getLogger(__package__)
 
 EXTENSION: t.Final = "records_realtime"
 
+NO_REALTIME: t.Final = (
+    "This app has no real time. Set it up before it is served: realtime.init_app(app)."
+)
+
 FOLDER: t.Final = Path(__file__).parent.parent / "http" / "static"
 """The folder of the scripts of clients."""
 
@@ -102,10 +106,11 @@ class Realtime:
 
         :param app: The application, which is set up.
         :param threads: The number of threads for calls, and for requests.
+        :raises RuntimeError: The application is not set up.
         """
         from .asgi import Application
 
-        return Application(app.extensions[EXTENSION], threads)
+        return Application(_server_of(app), threads)
 
     def test_client(
         self,
@@ -131,7 +136,7 @@ class Realtime:
             environ = self._records.client(app, user).http.environ_base
             lines.setdefault("Authorization", environ["HTTP_AUTHORIZATION"])
 
-        return SocketClient(app.extensions[EXTENSION], lines)
+        return SocketClient(_server_of(app), lines)
 
     def metrics(self, app: Flask) -> dict[str, int]:
         """Return the number of connections of this worker, and of the events that they
@@ -139,7 +144,7 @@ class Realtime:
 
         :param app: The application.
         """
-        server: Server = app.extensions[EXTENSION]
+        server = _server_of(app)
         return {
             "connections": len(server.connections),
             "events_sent": server.events_sent,
@@ -250,6 +255,17 @@ def _as_authenticated(event: str, connection: Connection) -> None:
     own = connection.user_channel
     connection.leave(ANONYMOUS)
     connection.join(AUTHENTICATED, *([] if own is None else [own]))
+
+
+def _server_of(app: Flask) -> Server:
+    """Return the server of an application.
+
+    :raises RuntimeError: It has none.
+    """
+    if EXTENSION not in app.extensions:
+        raise RuntimeError(NO_REALTIME)
+
+    return t.cast("Server", app.extensions[EXTENSION])
 
 
 def _server() -> Server | None:

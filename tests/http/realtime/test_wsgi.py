@@ -70,3 +70,11 @@ def test_other_requests_are_answered(http, caplog):
     assert http.get("/messages").json == [created.json]
     assert http.get("/socket.iox").status_code == 404
     assert caplog.record_tuples == []
+
+
+@pytest.mark.parametrize("use", [Realtime.asgi, Realtime.test_client, Realtime.metrics])
+def test_application_without_real_time_is_told_to_set_it_up(app, use):
+    records = FlaskRecords(app)
+
+    with pytest.raises(RuntimeError, match=r"realtime\.init_app\(app\)"):
+        use(Realtime(records), app)
