@@ -159,8 +159,10 @@ class ServiceBlueprint:
         if method.has_data and context.method in self.service.methods:
             context.data = read_body(current, context.method, self.body_parsers)
 
-        if context.method == "remove" and id is None and has_body(current):
-            raise BadRequest(CONDITIONS_IN_BODY)
+        # The remove of a login, which has no identifier, is a logout.
+        if context.method == "remove" and id is None:
+            if self.service.capabilities.model is not None and has_body(current):
+                raise BadRequest(CONDITIONS_IN_BODY)
 
         # A look-up of a header that is not there costs an exception.
         if method.changes_records and "HTTP_IF_NONE_MATCH" in current.environ:

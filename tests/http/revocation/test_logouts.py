@@ -25,6 +25,15 @@ def test_logout_revokes_the_token_and_no_other(client, ann, ben):
     assert found == [False, True, True]
 
 
+def test_logout_may_have_a_body(client, ann):
+    """Only a remove of many records has none."""
+    token = log_in(client)
+
+    response = client.delete("/authentication", json={}, headers=bearer(token))
+
+    assert (response.status_code, is_valid(client, token)) == (200, False)
+
+
 @everywhere
 def test_revoked_token_is_refused_wherever_it_is_sent(client, ann):
     token = log_in(client)
