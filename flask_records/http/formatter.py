@@ -36,6 +36,8 @@ from ..service.results import (
 if t.TYPE_CHECKING:
     from threading import Semaphore
 
+    from _typeshed.wsgi import WSGIEnvironment
+
     from ..service.context import Formatter, HookContext
 
 JSON: t.Final = "application/json"
@@ -67,6 +69,21 @@ OPTIONS = (
 
 class BrokenOff(Exception):
     """A result has failed after its first piece. It breaks the connection."""
+
+
+class EmptyResponse(Response):
+    """A response without a body. It is sent without the type that functions of the
+    application expect of a response.
+    """
+
+    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
+        headers = super().get_wsgi_headers(environ)
+
+        # A function of the application may have given it a body.
+        if self.calculate_content_length() == 0:
+            headers.pop("Content-Type", None)
+
+        return headers
 
 
 def format_json(context: HookContext) -> Response:
@@ -196,8 +213,7 @@ def weak_etag(response: Response) -> str:
 
 def empty(status: int = 204) -> Response:
     """Return a response without a body."""
-    # Functions of the application expect the type of a response, which it has here.
-    return Response(status=status)
+    return EmptyResponse(status=status)
 
 
 def forbid_sniffing(response: Response) -> Response:

@@ -100,6 +100,7 @@ def test_options_needs_no_token_and_has_no_content(client):
     response = client.options("/private/7")
 
     assert (response.status_code, response.data) == (204, b"")
+    assert "Content-Type" not in response.headers
 
 
 def test_created_record_has_no_location(client):

@@ -35,6 +35,7 @@ def test_functions_of_a_host_find_a_type_of_an_empty_response(client, verb):
 
     assert (answer.status_code, answer.data) == (204, b"")
     assert answer.headers["Is-Page"] == "True"
+    assert "Content-Type" not in answer.headers
 
 
 def test_tools_that_inject_find_the_types_that_functions_take(client):
