@@ -63,7 +63,6 @@ NO_TYPE: t.Final = """\
 such as str, str | None, dt.datetime, list[int] or dict.\
 """
 
-
 TYPES: t.Final = '{"url": str}'
 """A value of 'extra_fields', for errors."""
 

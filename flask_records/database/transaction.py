@@ -63,12 +63,7 @@ class Transaction:
         self._held: dict[str, AbstractContextManager[t.Any]] = {}
 
     def __enter__(self) -> t.Self:
-        parent = _current.get()
-
-        if parent is not None and parent._is_over:
-            parent = self.current_or_none()
-
-        self._parent = parent
+        self._parent = parent = self.current_or_none()
         self._token = _current.set(self)
 
         try:
@@ -103,10 +98,7 @@ class Transaction:
 
         :raises RuntimeError: No transaction is open.
         """
-        transaction = _current.get()
-
-        if transaction is not None and transaction._is_over:
-            transaction = cls.current_or_none()
+        transaction = cls.current_or_none()
 
         if transaction is None:
             raise RuntimeError(NO_TRANSACTION)

@@ -514,7 +514,7 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
     sa.ARRAY: _arrays,
     sa.PickleType: None,
     TypeDecorator: _decorated,
-    # The type of an expression without a type.
+    # Of columns whose type is not known, and of functions that return text.
     NullType: Conversion(conversions.as_text, schema=TEXT),
     "postgresql.INTERVAL": INTERVAL,
     "postgresql.DOMAIN": _domains,
