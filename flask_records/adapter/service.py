@@ -9,7 +9,6 @@ from functools import cached_property, partial
 
 import sqlalchemy as sa
 
-from ..database.connections import check_driver
 from ..database.joined_session import add_session, session_of_app
 from ..database.transaction import Transaction
 from ..errors import MethodNotAllowed
@@ -263,22 +262,23 @@ class SQLAlchemyService(Capabilities):
         :raises TypeError: The model is not mapped.
         :raises ValueError: An option names something that does not exist.
         """
-        self._check_driver(app)
+        self._check_database(app)
         check_options(self.served, app, methods)
         add_session(app, self.served.source)
 
     def check_rule(self, query: Record) -> None:
         resolve(query, self.served.syntax, self.served.generic.paths)
 
-    def _check_driver(self, app: Flask) -> None:
-        """Refuse a driver that is not known. One of another source of sessions than an
-        extension, or of an extension that is set up later, is refused at the first use.
+    def _check_database(self, app: Flask) -> None:
+        """Refuse a driver that is not known, and what its database can't do. One of
+        another source of sessions than an extension, or of an extension that is set up
+        later, is refused at the first use.
         """
         if self.served.source is session_of_app and "sqlalchemy" in app.extensions:
             with app.app_context(), Transaction(writes=False):
                 # A model may have no database in this application.
                 with suppress(sa.exc.UnboundExecutionError):
-                    check_driver(self.served.database.dialect, app.config)
+                    self.served.on(self.served.database.dialect)
 
     def matching(self) -> Matching:
         served = self.served

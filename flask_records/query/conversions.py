@@ -477,6 +477,14 @@ def of_json_text(value: str) -> t.Any:
         return value
 
 
+def as_scalar(value: t.Any) -> t.Any:
+    """Return any value but a list or an object as it is."""
+    if isinstance(value, (Mapping, list)):
+        raise ValueError(problems.NO_ITEM)
+
+    return value
+
+
 def as_foreign(value: t.Any) -> str:
     """Return the text of a value of a type that only the database knows."""
     is_typed = not isinstance(value, (Mapping, Sequence, Set, bytes))

@@ -23,7 +23,13 @@ from ..errors import BadRequest
 from ..problems import Problem
 from .bounds import shortened
 from .column_types import conversion_of
-from .conversions import Conversion, moment_text, of_json_text, python_type
+from .conversions import (
+    as_scalar,
+    Conversion,
+    moment_text,
+    of_json_text,
+    python_type,
+)
 from .converters import converted, converter_for
 
 if t.TYPE_CHECKING:
@@ -46,8 +52,12 @@ OPAQUE: t.Final = Conversion(
 )
 """The conversion of a type that has no form on the wire of its own."""
 
-UNTYPED: t.Final = Conversion(lambda value: value, is_ordered=False, is_null_only=True)
-"""The conversion of an expression without a type: its values are the driver's."""
+UNTYPED: t.Final = Conversion(
+    as_scalar, is_ordered=False, is_null_only=True, null_texts=("null",)
+)
+"""The conversion of an expression without a type: its values are the driver's. It can
+be null, and nothing else is compared with it.
+"""
 
 NO_FORM: t.Final = """\
 '{model}.{name}' is of type {type!r}, which {reason}. Give it a form on the wire, \
@@ -307,7 +317,7 @@ def _field(
     converter = converter_for(options.converters, name, type_)
 
     # SQLite would compare it with texts, which no number equals.
-    if isinstance(type_, NullType) and not _is_text(expression):
+    if isinstance(type_, NullType) and not _is_text(expression, dialect):
         conversion = UNTYPED
 
     if converter is not None:
@@ -360,16 +370,18 @@ def _hybrid(mapper: orm.Mapper[t.Any], named: dict[str, str]) -> t.Any:
     return expression
 
 
-def _is_text(expression: t.Any) -> bool:
+def _is_text(expression: t.Any, dialect: sa.Dialect | None) -> bool:
     """Return ``True`` for an expression without a type that may be compared with text:
     a function that returns text, a column of a type that SQLAlchemy does not know, or
     null, which ``query_expression`` has.
     """
     element: t.Any = sa.label("", expression).element
     is_function = isinstance(element, sa.Function)
+    is_column = isinstance(getattr(element, "table", None), sa.Table)
+    # A column of SQLite without a type holds values of all types.
     return (
         (is_function and element.name.lower() in TEXT_FUNCTIONS)
-        or isinstance(getattr(element, "table", None), sa.Table)
+        or (is_column and getattr(dialect, "name", "") != "sqlite")
         or isinstance(element, Null)
     )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .field import composite_of, fields_of, is_kept
+from .field import composite_of, fields_of, is_kept, UNTYPED
 
 if t.TYPE_CHECKING:
     from .conversions import Schema
@@ -22,6 +22,11 @@ COMPOSITE: t.Final = "id"
 
 NO_NAME: t.Final = """\
 '{0}' names '{1}', which is not a {2} of '{3}'. Its {2}s are: {4}.\
+"""
+
+NO_TYPE: t.Final = """\
+'{model}.{name}' identifies records, and its column has no type: SQLite would compare \
+2 with '2'. Give it one, sa.Column('{name}', sa.Integer, primary_key=True).\
 """
 
 NOT_MAPPED: t.Final = """\
@@ -135,6 +140,9 @@ class Fields:
 
         if not is_composite:
             self._check_id()
+
+        if UNTYPED in [each.conversion for each in self.identifying]:
+            raise ValueError(NO_TYPE.format(model=model.__name__, name=", ".join(keys)))
 
     def is_unique(self, name: str) -> bool:
         """Return ``True`` if the database refuses a second record of the same value."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import (
     column_property,
@@ -14,7 +16,7 @@ from sqlalchemy.orm import (
     relationship,
 )
 
-from flask_records import Converter, SQLAlchemyService
+from flask_records import Converter, FlaskRecords, SQLAlchemyService
 
 from ...databases import serving_models
 
@@ -161,6 +163,49 @@ def test_a_column_of_a_subquery_without_a_type_is_compared_with_null_only():
 
         assert client.get("/things").json == [{"id": 1, "length": 3}]
         assert client.get("/things?length=3").status_code == 400
+
+
+def client_of_tables(url, names):
+    """A client of services over tables that are reflected, with a key and without."""
+    app, db, records = Flask(__name__), SQLAlchemy(), FlaskRecords()
+    app.config["SQLALCHEMY_DATABASE_URI"] = url
+    db.init_app(app)
+
+    with app.app_context(), db.engine.begin() as connection:
+        for statement in (
+            "CREATE TABLE boxes (id INTEGER PRIMARY KEY, size)",
+            "CREATE TABLE tags (id PRIMARY KEY)",
+            "CREATE VIEW sizes AS SELECT id, size + 1 AS more FROM boxes",
+        ):
+            connection.exec_driver_sql(statement)
+
+        for name in names:
+            id = [sa.Column("id", sa.Integer, primary_key=True)][: name == "sizes"]
+            table = sa.Table(name, db.metadata, *id, autoload_with=connection)
+            model = type(name.title(), (db.Model,), {"__table__": table})
+            records.add(name, SQLAlchemyService(model), public=True)
+
+    records.init_app(app)
+    return app.test_client()
+
+
+def test_a_column_of_sqlite_without_a_type_is_compared_with_null_only(tmp_path):
+    client = client_of_tables(f"sqlite:///{tmp_path}/a.db", ["boxes", "sizes"])
+
+    made = [client.post("/boxes", json={"size": n}).json for n in (2, "2", 2.5)]
+    refused = client.post("/boxes", json={"size": [2]}).json
+    answers = [client.get(f"/{url}") for url in ("boxes?size=2", "sizes?more=3")]
+
+    assert [record["size"] for record in made] == [2, "2", 2.5]
+    assert refused["errors"] == {"size": "is not text, a number, true or false"}
+    assert [answer.status_code for answer in answers] == [400, 400]
+    assert client.get("/boxes?size=null").json == []
+    assert [each["more"] for each in client.get("/sizes").json] == [3, 3, 3.5]
+
+
+def test_a_key_of_sqlite_without_a_type_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="'Tags.id' identifies records, and its"):
+        client_of_tables(f"sqlite:///{tmp_path}/a.db", ["tags"])
 
 
 def test_an_expression_is_compared_by_its_type(database_url):
