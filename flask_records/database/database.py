@@ -44,6 +44,11 @@ Services can't use a ShardedSession. Give each shard a service with a 'session' 
 own.\
 """
 
+NO_AUTOBEGIN: t.Final = """\
+Services can't use a session with 'autobegin=False': they and their hooks begin by its \
+first statement. Leave the option out, or give the services another 'session'.\
+"""
+
 WRITTEN: t.Final = "records_written"
 """The key in the ``info`` of a session with the instances that a service writes."""
 
@@ -131,6 +136,9 @@ class Database:
         # A statement is of one engine here.
         if hasattr(sample, "shard_chooser"):
             raise RuntimeError(SHARDED)
+
+        if not sample.autobegin:
+            raise RuntimeError(NO_AUTOBEGIN)
 
         return joined, sample
 

@@ -309,20 +309,32 @@ def test_an_abstract_concrete_base_is_read_only(client_of):
     assert writes(client) == [405] * 7
 
 
-def test_a_sharded_session_is_refused(caplog):
-    engine = sa.create_engine("sqlite://")
-    factory = orm.scoped_session(
-        lambda: ShardedSession(
-            shards={"a": engine},
-            shard_chooser=lambda *args, **options: "a",
-            identity_chooser=lambda *args, **options: ["a"],
-            execute_chooser=lambda context: ["a"],
-        )
+def sharded(engine):
+    return ShardedSession(
+        shards={"a": engine},
+        shard_chooser=lambda *args, **options: "a",
+        identity_chooser=lambda *args, **options: ["a"],
+        execute_chooser=lambda context: ["a"],
     )
+
+
+@pytest.mark.parametrize(
+    ("session", "message"),
+    [
+        (sharded, "Services can't use a ShardedSession"),
+        (
+            lambda engine: orm.Session(engine, autobegin=False),
+            "Services can't use a session with 'autobegin=False'",
+        ),
+    ],
+)
+def test_a_session_that_no_service_can_use_is_refused(caplog, session, message):
+    engine = sa.create_engine("sqlite://")
+    factory = orm.scoped_session(lambda: session(engine))
     service = SQLAlchemyService(Item, session=factory)
 
     with serving_models("sqlite://", {"items": service}) as client:
         answers = [client.get("/items"), client.post("/items", json={})]
 
     assert [each.status_code for each in answers] == [500, 500]
-    assert "Services can't use a ShardedSession" in caplog.text
+    assert message in caplog.text
