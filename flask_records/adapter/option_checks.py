@@ -98,7 +98,7 @@ def _rule_problems(model: ServedModel) -> Iterator[str]:
     record, and rules as queries that do not fit the fields.
     """
     scope, rules = model.generic.clients, model.rules
-    visible = [*rules.visible, *sorted(rules.shown)]
+    visible = [*rules.visible, *sorted(rules.shown_to_all)]
     named = [("visible", name, scope.names) for name in visible]
     named += [("writable", name, scope.writable) for name in rules.writable]
 
@@ -189,7 +189,7 @@ def _warn_of_secrets(model: ServedModel, app: Flask) -> None:
     if model.options.listed is not None:
         return
 
-    shown = model.rules.visible.keys() | model.rules.shown
+    shown = model.rules.visible.keys() | model.rules.shown_to_all
     names = [
         field.name
         for field in model.generic.clients

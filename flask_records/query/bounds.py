@@ -97,8 +97,8 @@ class Bounds:
         """
         conditions, scans, items = 0, 0, 0
         populated = query.get(POPULATE)
-        listed = populated if isinstance(populated, CONTAINERS) else [populated]
-        paths = sum([name.count(".") for name in listed if isinstance(name, str)])
+        names = populated if isinstance(populated, CONTAINERS) else [populated]
+        paths = sum([name.count(".") for name in names if isinstance(name, str)])
         parts: list[t.Any] = [query]
 
         # The loop visits the parts that it appends, too.
@@ -228,7 +228,7 @@ def refuse(problems: Mapping[str, Problem], part: str = "data") -> None:
         return
 
     errors = dict(islice(problems.items(), MAX_ERRORS))
-    shown = [f"'{name}' {problem}" for name, problem in errors.items()]
-    text = ", ".join(shown[:MAX_SHOWN])
-    text += " and more" if len(shown) > MAX_SHOWN else ""
+    texts = [f"'{name}' {problem}" for name, problem in errors.items()]
+    text = ", ".join(texts[:MAX_SHOWN])
+    text += " and more" if len(texts) > MAX_SHOWN else ""
     raise BadRequest(f"The {part} is not valid: {text}.", errors=errors)

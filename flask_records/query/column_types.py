@@ -436,9 +436,9 @@ def _has_item_on_sqlite(column: t.Any, item: t.Any) -> t.Any:
         types = ("text",) if isinstance(item, str) else ("integer", "real")
         condition = sa.and_(each.c.type.in_(types), each.c.value == item)
 
-    found = sa.select(each.c.value).where(condition)
+    items = sa.select(each.c.value).where(condition)
     # A value that is not a list is its own only item.
-    return sa.and_(sa.func.json_type(column) == "array", found.exists())
+    return sa.and_(sa.func.json_type(column) == "array", items.exists())
 
 
 def _has_item_on_mariadb(column: t.Any, item: t.Any) -> t.Any:

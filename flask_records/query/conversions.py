@@ -174,20 +174,20 @@ def python_type(type_: t.Any) -> type[t.Any] | None:
     return class_ if isinstance(class_, type) else None
 
 
-def is_same(sent: t.Any, stored: t.Any) -> bool:
+def is_same(value: t.Any, other: t.Any) -> bool:
     """Return ``True`` for values that are the same once a client has read and sent
     them: JavaScript cuts times to milliseconds, and numbers to 53 bits.
     """
-    if isinstance(sent, int) and isinstance(stored, int):
-        return float(sent) == float(stored)
+    if isinstance(value, int) and isinstance(other, int):
+        return float(value) == float(other)
 
-    if isinstance(sent, dt.datetime) and isinstance(stored, dt.datetime):
-        sent, stored = [
+    if isinstance(value, dt.datetime) and isinstance(other, dt.datetime):
+        value, other = [
             each.replace(microsecond=each.microsecond // 1000 * 1000)
-            for each in (sent, stored)
+            for each in (value, other)
         ]
 
-    return bool(sent == stored)
+    return bool(value == other)
 
 
 def as_text(value: t.Any) -> str:

@@ -168,14 +168,14 @@ class Field:
 
         :raises BadRequest: It can't be cast. The message names the field and the value.
         """
-        conversion, read = self.conversion, value
+        conversion, wire_value = self.conversion, value
 
         if isinstance(value, str) and conversion.reads_json:
             is_null = value in conversion.null_texts
-            read = None if is_null else of_json_text(value)
+            wire_value = None if is_null else of_json_text(value)
 
         try:
-            return conversion.read(read, is_checked=False)
+            return conversion.read(wire_value, is_checked=False)
         except ValueError as error:
             raise self.unfit(value, Problem.of(error)) from error
 
@@ -304,14 +304,14 @@ def _field(
 
     :raises ValueError: It has no form on the wire.
     """
-    named = {"model": mapper.class_.__name__, "name": name}
+    details = {"model": mapper.class_.__name__, "name": name}
 
     if SYNTAX.search(name):
         other = re.sub(r"\W+", "_", name).strip("_")
-        raise ValueError(NO_QUERY_NAME.format(**named, other=other))
+        raise ValueError(NO_QUERY_NAME.format(**details, other=other))
 
     prop = mapper.column_attrs.get(name)
-    expression = getattr(mapper.class_, name) if prop else _hybrid(mapper, named)
+    expression = getattr(mapper.class_, name) if prop else _hybrid(mapper, details)
     type_ = expression.type
     conversion = conversion_of(type_, dialect)
     converter = converter_for(options.converters, name, type_)
@@ -326,8 +326,8 @@ def _field(
         conversion.doubt == "one-way" and name not in options.hidden
     ):
         reason = "has no form on the wire" if conversion is None else HASHES
-        named |= {"class_": type(type_).__name__, "reason": reason}
-        raise ValueError(NO_FORM.format(**named, type=type_))
+        details |= {"class_": type(type_).__name__, "reason": reason}
+        raise ValueError(NO_FORM.format(**details, type=type_))
 
     selected = conversion.selected(name, expression)
 
@@ -346,26 +346,26 @@ def _field(
     )
 
 
-def _hybrid(mapper: orm.Mapper[t.Any], named: dict[str, str]) -> t.Any:
+def _hybrid(mapper: orm.Mapper[t.Any], details: dict[str, str]) -> t.Any:
     """Return the expression of a hybrid property.
 
-    :param named: The names of the model and of the property, for errors.
+    :param details: The names of the model and of the property, for errors.
     :raises ValueError: It has none, or a comparator of its own, without a type.
     """
-    name = named["name"]
+    name = details["name"]
 
     try:
         expression = getattr(mapper.class_, name)
         # Both fail if it is not a mapped attribute.
         _ = sa.label(name, expression), expression.type
     except Exception as error:
-        raise ValueError(NO_EXPRESSION.format(**named)) from error
+        raise ValueError(NO_EXPRESSION.format(**details)) from error
 
     statement = sa.select(mapper.class_)
     froms = statement.add_columns(expression).get_final_froms()
 
     if len(froms) > len(statement.get_final_froms()):
-        raise ValueError(OTHER_TABLE.format(**named))
+        raise ValueError(OTHER_TABLE.format(**details))
 
     return expression
 
@@ -458,5 +458,5 @@ def _is_counted(column: t.Any) -> bool:
     defaults += [getattr(default, "arg", None) for default in defaults]
     is_counter = any(isinstance(default, COUNTERS) for default in defaults)
     # The column of a subquery, too, is a column with a table.
-    counted = getattr(column.table, "autoincrement_column", None)
-    return is_counter or counted is column
+    counter = getattr(column.table, "autoincrement_column", None)
+    return is_counter or counter is column

@@ -100,8 +100,8 @@ class Fields:
         id = options.id or (keys[0] if len(keys) == 1 else COMPOSITE)
         self.options = options = replace(options, id=id)
         """The options, with the name of the identifier field."""
-        mapped = fields_of(self.mapper, options, dialect)
-        self.stored: Mapping[str, Field] = {field.name: field for field in mapped}
+        fields = fields_of(self.mapper, options, dialect)
+        self.stored: Mapping[str, Field] = {field.name: field for field in fields}
         """The fields by name, but for an identifier that is made of several."""
         # Another name is more likely a misspelt field.
         is_named = id not in self.stored and (id == COMPOSITE or id[0] == "_")

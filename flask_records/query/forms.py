@@ -54,7 +54,7 @@ SAMPLES: t.Final[tuple[t.Any, ...]] = (
 
 NUMBERS: t.Final = (int, float, Decimal)
 
-STORED: t.Final[dict[type[t.Any], tuple[type[t.Any], ...]]] = {
+STORED_CLASSES: t.Final[dict[type[t.Any], tuple[type[t.Any], ...]]] = {
     **dict.fromkeys(NUMBERS, NUMBERS),
     **dict.fromkeys((uuid.UUID, getattr(postgresql, "BitString", str)), (str,)),
 }
@@ -80,14 +80,14 @@ class Trial:
         is_zoned = bool(getattr(impl, "timezone", False))
         samples = sorted(SAMPLES, key=lambda each: each is ZONED, reverse=is_zoned)
         self._gives_others = self._reads_stored = False
-        named = _samples_of(type_)
-        own, first = self._first_of(named, samples)
+        own_samples = _samples_of(type_)
+        own, first = self._first_of(own_samples, samples)
 
         # A client's value is not read as one that is stored, which may run code, unless
         # the type takes objects only.
         if first is None and not self._gives_others:
             self._reads_stored = True
-            own, first = self._first_of(named, samples)
+            own, first = self._first_of(own_samples, samples)
             self._reads_stored = first is not None
 
         pair: Pair = first or (None, None)
@@ -135,13 +135,13 @@ class Trial:
 
         return read
 
-    def show(self, stored: t.Any) -> t.Any:
+    def show(self, value: t.Any) -> t.Any:
         """Return the form of a value that the database has.
 
         :raises Unreadable: The type can't read it, or it has no form.
         """
         try:
-            form = self._form_of(self._result(stored))
+            form = self._form_of(self._result(value))
         except Exception as error:
             raise Unreadable(repr(error)) from error
 
@@ -164,13 +164,13 @@ class Trial:
         try:
             return self._result(self._bind(value))
         except Exception:
-            read = self._result(value) if self._reads_stored else None
+            instance = self._result(value) if self._reads_stored else None
 
-            if read is None or is_plain(read):
+            if instance is None or is_plain(instance):
                 raise
 
-            self._bind(read)
-            return read
+            self._bind(instance)
+            return instance
 
     def _first_of(
         self, own: Sequence[t.Any], others: Sequence[t.Any]
@@ -178,8 +178,8 @@ class Trial:
         """Return each of a type's own samples as it comes back, and the first sample of
         all that does.
         """
-        tried = [self._try(sample) for sample in own]
-        return tried, next(filter(None, chain(tried, map(self._try, others))), None)
+        pairs = [self._try(sample) for sample in own]
+        return pairs, next(filter(None, chain(pairs, map(self._try, others))), None)
 
     def _form_of(self, value: t.Any) -> t.Any:
         return value if value is None or is_plain(value) else self._bind(value)
@@ -192,13 +192,13 @@ class Trial:
             return None
 
         try:
-            form, stored = self._form_of(value), self._bind(value)
+            form, stored_value = self._form_of(value), self._bind(value)
         except Exception:
             # An object that its own type does not take, such as the hash of a password.
             self._gives_others = True
             return None
 
-        if not is_plain(form) or not self._fits(stored):
+        if not is_plain(form) or not self._fits(stored_value):
             return None
 
         # The type may store a pickle of its own.
@@ -213,15 +213,15 @@ class Trial:
 
         return None
 
-    def _fits(self, stored: t.Any) -> bool:
+    def _fits(self, value: t.Any) -> bool:
         """Return ``True`` if the type below stores a value as it is."""
         class_ = self.stored_class
 
         # A type that only the database knows is an object for SQLAlchemy.
         if class_ in (None, object):
-            return self.stores_documents or not isinstance(stored, (dict, list))
+            return self.stores_documents or not isinstance(value, (dict, list))
 
-        return isinstance(stored, (class_, *STORED.get(class_, ())))
+        return isinstance(value, (class_, *STORED_CLASSES.get(class_, ())))
 
 
 def is_tried(type_: TypeDecorator[t.Any]) -> bool:
@@ -258,8 +258,8 @@ def _samples_of(type_: TypeDecorator[t.Any]) -> list[t.Any]:
     lists of choices, or the first of each if they are pairs.
     """
     own = [base for base in type(type_).__mro__ if "sqlalchemy." not in base.__module__]
-    named = [item for each in (*own, type_) for item in vars(each).items()]
-    values = [value for name, value in named if not name.startswith("_")]
+    attributes = [item for each in (*own, type_) for item in vars(each).items()]
+    values = [value for name, value in attributes if not name.startswith("_")]
     samples: list[t.Any] = []
 
     for value in (*values, python_type(type_)):

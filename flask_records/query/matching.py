@@ -92,7 +92,7 @@ def _compared(term: ResolvedComparison, value: t.Any) -> Test:
 
         # The text of a document is not JSON text, as the text of a query is.
         try:
-            stored, *others = [
+            first, *others = [
                 each.conversion.read(record[each.name], is_checked=False)
                 for each in fields
             ]
@@ -101,7 +101,7 @@ def _compared(term: ResolvedComparison, value: t.Any) -> Test:
             return None
 
         # Null equals no other field.
-        return None not in others and compare(stored, *(others or [value]))
+        return None not in others and compare(first, *(others or [value]))
 
     return test
 

@@ -345,8 +345,8 @@ class Syntax:
                     " 'operators', or let a before hook take it out of the query."
                 )
 
-        listed = {n: each for n, each in ON_WHITELIST.items() if n in whitelist}
-        self.operators = {**BUILT_IN, **listed, **own}
+        optional = {n: each for n, each in ON_WHITELIST.items() if n in whitelist}
+        self.operators = {**BUILT_IN, **optional, **own}
         """The operators below a field, such as ``$gt``, by name."""
         self.groups = frozenset({OR, AND, *GROUPS.keys() & whitelist})
         """The groups of conditions, such as ``$or``."""

@@ -31,7 +31,7 @@ ID: t.Final = "records_id"
 KEYS: t.Final = "records_keys"
 LIMIT: t.Final = "records_limit"
 SKIP: t.Final = "records_skip"
-SHOWN: t.Final = "records_shown_"
+SHOWN_IF: t.Final = "records_shown_"
 
 PARAMETERS: t.Final[Mapping[str, t.Any]] = {
     name: sa.bindparam(name, type_=sa.BigInteger()) for name in (LIMIT, SKIP)
@@ -195,7 +195,7 @@ class Selection:
         queries = self.conditions.values()
         terms = tuple([ResolvedGroup(AND, query.terms) for query in queries])
         values = [value for query in queries for value in query.values]
-        return ResolvedQuery((), terms, values, prefix=SHOWN)
+        return ResolvedQuery((), terms, values, prefix=SHOWN_IF)
 
     def of(self, model: t.Any) -> Select:
         """Return the statement of the columns of the fields, the links and the
@@ -203,8 +203,8 @@ class Selection:
         """
         columns = [field.selected for field in self.fields]
         columns += [column for _, column in self.links]
-        shown = conditions(self.shown_if, model, is_one=True)
-        columns += [each.label(f"{SHOWN}{i}") for i, each in enumerate(shown)]
+        terms = conditions(self.shown_if, model, is_one=True)
+        columns += [each.label(f"{SHOWN_IF}{i}") for i, each in enumerate(terms)]
         return sa.select(*columns)
 
 
@@ -253,10 +253,10 @@ class Plans:
 
             where = conditions(query, self._model, is_one=has_id)
             where += self._is_id() if has_id else []
-            read = selection.of(self._model).where(*where)
-            read = read.limit(1) if has_id else self._cut(query, read, *cut)
-            read = read if column is None else read.add_columns(column)
-            return self._locked(read) if locking else read
+            select = selection.of(self._model).where(*where)
+            select = select.limit(1) if has_id else self._cut(query, select, *cut)
+            select = select if column is None else select.add_columns(column)
+            return self._locked(select) if locking else select
 
         order = () if has_id else groups or query.sort
         key = ("records", has_id, order, column, locking, *cut)
@@ -268,13 +268,13 @@ class Plans:
         groups = query.groups
 
         def build() -> Select:
-            counted = sa.select(sa.func.count())
+            select = sa.select(sa.func.count())
 
             if groups is not None:
-                return counted.select_from(self._grouped(groups, query).subquery())
+                return select.select_from(self._grouped(groups, query).subquery())
 
             where = conditions(query, self._model)
-            return counted.select_from(self._model).where(*where)
+            return select.select_from(self._model).where(*where)
 
         return self._cache.plan(("count", groups), build, {}, query)
 

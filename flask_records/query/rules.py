@@ -186,9 +186,9 @@ class FieldRules:
         writable: Mapping[str, Rule] | None = None,
     ) -> None:
         visible = mapping_of("visible", visible, FIELDS)
-        self.shown = frozenset(n for n, rule in visible.items() if rule is True)
+        self.shown_to_all = frozenset(n for n, rule in visible.items() if rule is True)
         """The fields that all users may see, which need no rule."""
-        hiding = {n: rule for n, rule in visible.items() if n not in self.shown}
+        hiding = {n: rule for n, rule in visible.items() if n not in self.shown_to_all}
         self.visible = _rules("visible", hiding)
         """The rules for the fields that a user may see."""
         self.writable = _rules("writable", mapping_of("writable", writable, FIELDS))
@@ -230,9 +230,9 @@ def both(query: Mapping[str, t.Any], condition: Mapping[str, t.Any]) -> Record:
     if not shared:
         return {**query, **condition}
 
-    moved = {name: query[name] for name in query if name in {*shared, AND}}
-    rest = {name: query[name] for name in query if name not in moved}
-    return {**rest, **condition, AND: [moved, *condition.get(AND, ())]}
+    inner = {name: query[name] for name in query if name in {*shared, AND}}
+    rest = {name: query[name] for name in query if name not in inner}
+    return {**rest, **condition, AND: [inner, *condition.get(AND, ())]}
 
 
 def names_in(condition: t.Any) -> frozenset[str]:
@@ -310,8 +310,8 @@ def _filled(query: t.Any, user: t.Any) -> t.Any:
         elif str(name).startswith("$"):
             filled[name] = value
         elif isinstance(value, Mapping):
-            listed = {n: value_of(each) for n, each in value.items() if n == "$in"}
-            filled[name] = {**value, **listed}
+            lists = {n: value_of(each) for n, each in value.items() if n == "$in"}
+            filled[name] = {**value, **lists}
         else:
             filled[name] = value_of(value)
 

@@ -58,23 +58,21 @@ class Scope:
     def of_clients(cls, fields: Fields) -> t.Self:
         """Return the scope of clients before any field rule."""
         options = fields.options
-        listed = frozenset(filter(options.is_listed, fields.names))
-        return cls(
-            fields, listed.difference(options.hidden), _writable(fields) & listed
-        )
+        names = frozenset(filter(options.is_listed, fields.names))
+        return cls(fields, names.difference(options.hidden), _writable(fields) & names)
 
     def of_user(self, rules: FieldRules, user: t.Any) -> Scope:
         """Return the part of the scope that rules leave to a user."""
         shown_if = rules.conditions("visible", user)
         written_if = rules.conditions("writable", user)
         hidden = {n for n, query in shown_if.items() if query is NO_RECORD}
-        refused = {n for n, query in written_if.items() if query is NO_RECORD}
+        read_only = {n for n, query in written_if.items() if query is NO_RECORD}
         return replace(
             self,
             names=self.names - hidden,
-            writable=self.writable - refused,
+            writable=self.writable - read_only,
             shown_if={n: shown_if[n] for n in shown_if if n not in hidden},
-            written_if={n: written_if[n] for n in written_if if n not in refused},
+            written_if={n: written_if[n] for n in written_if if n not in read_only},
         )
 
     @cached_property
@@ -130,15 +128,15 @@ class Scope:
 
         # Hooks add the others.
         extra = self.fields.options.extra
-        listed = {name: self[name] for name in names if name not in extra}
-        chosen = {field.name: field for field in self.fields.identifying} | listed
-        return tuple([each for each in chosen.values() if not each.parts])
+        fields = {name: self[name] for name in names if name not in extra}
+        by_name = {field.name: field for field in self.fields.identifying} | fields
+        return tuple([each for each in by_name.values() if not each.parts])
 
     @cached_property
     def everything(self) -> ResolvedQuery:
         """The query of all records and fields."""
-        stored = self.fields.stored.items()
-        readable = [field for name, field in stored if name in self.names]
+        fields = self.fields.stored.items()
+        readable = [field for name, field in fields if name in self.names]
         return ResolvedQuery(tuple(readable))
 
     @cached_property

@@ -102,14 +102,14 @@ def resolve(query: _Raw, syntax: Syntax, paths: Paths) -> ResolvedQuery:
     if not query:
         return paths.scope.everything
 
-    parsed = _Conditions(syntax, paths, [])
+    conditions = _Conditions(syntax, paths, [])
     sort, select = _sort(paths, query.get(SORT)), query.get(SELECT)
     paging = (*PAGING, POPULATE) if syntax.populates else PAGING
-    terms = parsed.all_of(query, paging, 0)
+    terms = conditions.all_of(query, paging, 0)
     return ResolvedQuery(
         paths.scope.selected(None if select is None else names_listed(SELECT, select)),
         terms,
-        parsed.values,
+        conditions.values,
         sort,
         _count(LIMIT, query.get(LIMIT)),
         _count(SKIP, query.get(SKIP)) or 0,
@@ -215,14 +215,14 @@ class _Conditions:
 
         # A field that the caller does not see can't decide whether it gets the record.
         self.values += shown_if.values
-        compared = self._compared(name, operator, value)
-        return ResolvedGroup(AND, (*shown_if.terms, compared))
+        comparison = self._compared(name, operator, value)
+        return ResolvedGroup(AND, (*shown_if.terms, comparison))
 
-    def _compared(self, name: str, operator_name: str, sent: t.Any) -> Term:
+    def _compared(self, name: str, operator_name: str, operand: t.Any) -> Term:
         operator, field = self.syntax.operators[operator_name], self.paths.scope[name]
 
-        if FromRecord in map(type, as_list(sent)):
-            same = [self._same(field, operator, each) for each in as_list(sent)]
+        if FromRecord in map(type, as_list(operand)):
+            same = [self._same(field, operator, each) for each in as_list(operand)]
             return ResolvedGroup(OR, tuple(same))
 
         if operator.fields is not None and name not in operator.fields:
@@ -231,7 +231,7 @@ class _Conditions:
         if operator.needs_order and not field.conversion.is_ordered:
             raise refused(field.name, problems.UNORDERED)
 
-        value = operator.read(field, sent)
+        value = operator.read(field, operand)
 
         if operator is NULL:
             return self._comparison(field, EQUAL if value else DIFFERENT, None)

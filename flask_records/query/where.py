@@ -130,10 +130,10 @@ class ResolvedQuery:
         """``True`` if queries that differ in their values only have the same statement,
         so that it is built once for all of them.
         """
-        compared = self.comparisons
+        comparisons = self.comparisons
         return (
             len(self.values) + len(self.sort) <= MAX_TERMS
-            and all([e.operator.is_bound and e.field.is_usual for e in compared])
+            and all([e.operator.is_bound and e.field.is_usual for e in comparisons])
             # The SQL of a path may have values of rules for the caller.
             and not any([isinstance(each, SortPath) for each, _ in self.sort])
             and not (self.groups and self.groups.follows_paths)
