@@ -114,19 +114,19 @@ class Bodies:
         is_list = isinstance(data, list)
         records: list[Record] = []
         problems: dict[str, Problem] = {}
-        refused = self._refused(call, is_new=True)
+        unwritable = self._refused(call, is_new=True)
 
         for index, body in enumerate(data if is_list else [data]):
-            values, found, _ = self._read(call, "create", body, refused)
+            values, wrong, _ = self._read(call, "create", body, unwritable)
             records.append(values)
 
             if not body.keys() >= self._required.keys():
                 missing = self._required.items()
-                found |= {name: each for name, each in missing if name not in body}
+                wrong |= {name: each for name, each in missing if name not in body}
 
-            if found:
+            if wrong:
                 place = f"{index}." if is_list else ""
-                problems |= {f"{place}{name}": each for name, each in found.items()}
+                problems |= {f"{place}{name}": each for name, each in wrong.items()}
 
             if len(problems) > MAX_ERRORS:
                 break
@@ -140,24 +140,24 @@ class Bodies:
 
         :raises BadRequest: The body is not an object.
         """
-        refused = self._refused(call, is_new=False)
-        read = self._read(call, "update", body, refused, is_compared=True)
+        unwritable = self._refused(call, is_new=False)
+        outcome = self._read(call, "update", body, unwritable, is_compared=True)
         scope, schema = call.scope, call.params._state.schema_fields
-        replaced = scope.names & scope.writable - self._fields.fixed - self._once
-        replaced -= scope.conditional.union(read.values, read.problems)
+        names = scope.names & scope.writable - self._fields.fixed - self._once
+        names -= scope.conditional.union(outcome.values, outcome.problems)
 
         for name, field in self._fields.writable.items():
-            if name not in replaced or (schema is not None and name not in schema):
+            if name not in names or (schema is not None and name not in schema):
                 continue
 
             value = default_of(field)
 
             if value is None and not field.is_nullable:
-                read.problems[name] = REQUIRED
+                outcome.problems[name] = REQUIRED
             elif value is not KEEP:
-                read.values[name] = value
+                outcome.values[name] = value
 
-        return read
+        return outcome
 
     def merged(self, call: ResolvedCall, body: t.Any, *, is_many: bool = False) -> Body:
         """Return the body of a patch.
@@ -165,8 +165,8 @@ class Bodies:
         :param is_many: ``True`` for a patch of all records that meet a query.
         :raises BadRequest: The body is not an object.
         """
-        refused = self._refused(call, is_new=False)
-        return self._read(call, "patch", body, refused, is_compared=not is_many)
+        unwritable = self._refused(call, is_new=False)
+        return self._read(call, "patch", body, unwritable, is_compared=not is_many)
 
     def type_problems(
         self, scope: Scope, method: str, body: Mapping[str, t.Any]
@@ -207,13 +207,13 @@ class Bodies:
         call: ResolvedCall,
         method: str,
         body: t.Any,
-        refused: frozenset[str],
+        unwritable: frozenset[str],
         *,
         is_compared: bool = False,
     ) -> Body:
         """Return the body of a method.
 
-        :param refused: The names that it may not have values for.
+        :param unwritable: The names that it may not have values for.
         :param is_compared: ``True`` if there is a record to compare values with that
             the caller may not write. They are problems by default.
         """
@@ -222,56 +222,56 @@ class Bodies:
             raise not_an_object(method)
 
         scope, is_new = call.scope, method == "create"
-        read = Body({}, {}, {})
-        values, casts = read.values, self._casts
+        outcome = Body({}, {}, {})
+        values, casts = outcome.values, self._casts
 
         for name, value in body.items():
-            if name in casts and name not in refused:
+            if name in casts and name not in unwritable:
                 try:
                     values[name] = casts[name](value)
                 except ValueError as error:
-                    read.problems[name] = Problem.of(error)
+                    outcome.problems[name] = Problem.of(error)
 
             elif not is_new and name in self._ignored and name in scope.names:
                 continue
             elif not self._is_empty(scope, name, value, is_compared):
-                self._refuse(read, scope, name, value, is_compared)
+                self._refuse(outcome, scope, name, value, is_compared)
 
         # A value may be an array, which compares its items.
         if NoneType in map(type, values.values()):
-            self._take_nulls(read, is_new=is_new)
+            self._take_nulls(outcome, is_new=is_new)
 
-        return read
+        return outcome
 
-    def _take_nulls(self, read: Body, *, is_new: bool) -> None:
+    def _take_nulls(self, outcome: Body, *, is_new: bool) -> None:
         """Take nulls out of a body that their fields can't be, and in a new record the
         ones that ask for a default.
         """
-        nulls = [name for name, value in read.values.items() if value is None]
+        nulls = [name for name, value in outcome.values.items() if value is None]
 
         for field in [self._fields.writable[name] for name in nulls]:
             asks_for_default = is_new and field.has_default
 
             if asks_for_default or not field.is_nullable:
-                del read.values[field.name]
+                del outcome.values[field.name]
 
                 if not asks_for_default:
-                    read.problems[field.name] = NOT_NULL
+                    outcome.problems[field.name] = NOT_NULL
 
     def _refused(self, call: ResolvedCall, *, is_new: bool) -> frozenset[str]:
         """Return the names that a body may not have values for."""
         state, relations = call.params._state, self._relations
-        sent = frozenset(state.client_fields)
-        refused = sent - call.scope.writable - relations
+        names = frozenset(state.client_fields)
+        unwritable = names - call.scope.writable - relations
 
         if state.schema_fields is not None:
-            refused |= sent.difference(state.schema_fields)
+            unwritable |= names.difference(state.schema_fields)
 
         if is_new:
-            return refused
+            return unwritable
 
         ignored = self._ignored & call.scope.names
-        return refused | ignored | self._parts | (self._once & sent)
+        return unwritable | ignored | self._parts | (self._once & names)
 
     def _is_empty(
         self, scope: Scope, name: str, value: t.Any, is_compared: bool
@@ -289,15 +289,15 @@ class Bodies:
         return is_made and not is_given and value in (None, *NULL_TEXTS)
 
     def _refuse(
-        self, read: Body, scope: Scope, name: str, value: t.Any, is_compared: bool
+        self, outcome: Body, scope: Scope, name: str, value: t.Any, is_compared: bool
     ) -> None:
         """Add a value that the caller may not write to a body, in its place."""
         if name not in scope.names | scope.writable:
-            read.problems[shortened(name)] = UNKNOWN_FIELD
+            outcome.problems[shortened(name)] = UNKNOWN_FIELD
         elif is_compared and name in scope.names and name not in scope.conditional:
-            read.unwritten[name] = value
+            outcome.unwritten[name] = value
         else:
-            read.problems[name] = self.problem(name)
+            outcome.problems[name] = self.problem(name)
 
 
 def _list(value: t.Any) -> list[t.Any]:
@@ -333,10 +333,10 @@ class Constructor:
         """``True`` if the model has, or inherits, another one than SQLAlchemy's."""
         parameters = inspect.signature(fields.model).parameters.values()
         nameless = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-        named = [each for each in parameters if each.kind not in nameless]
+        arguments = [each for each in parameters if each.kind not in nameless]
         self._takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
-        self._names = frozenset([each.name for each in named])
-        self._needed = [each.name for each in named if each.default is each.empty]
+        self._names = frozenset([each.name for each in arguments])
+        self._needs = [each.name for each in arguments if each.default is each.empty]
         self._related = {
             each.key: (each.mapper.class_, key)
             for each in fields.mapper.relationships
@@ -345,7 +345,7 @@ class Constructor:
         }
         self.required = [
             self._related[name][1][0] if name in self._related else name
-            for name in self._needed
+            for name in self._needs
         ]
         """The names of the arguments that it can't do without. The field with the key
         of a related record stands for the record.
@@ -358,8 +358,8 @@ class Constructor:
         :param session: Loads the related records that the values have the keys of.
         :raises Conflict: One is not there.
         """
-        taken = values.keys() if self._takes_any else values.keys() & self._names
-        arguments = {**dict.fromkeys(self._needed), **{n: values[n] for n in taken}}
+        names = values.keys() if self._takes_any else values.keys() & self._names
+        arguments = {**dict.fromkeys(self._needs), **{n: values[n] for n in names}}
 
         for name, (model, (key, other)) in self._related.items():
             if name not in values and (value := values.get(key)) is not None:
@@ -430,29 +430,29 @@ def _value_of(on_server: t.Any, field: Field) -> t.Any:
     return KEEP if expression is KEEP else SQLDefault(expression)
 
 
-def changed(write: Write, sent: Record) -> dict[str, Problem]:
+def changed(write: Write, values: Record) -> dict[str, Problem]:
     """Return the problems of values that the caller may not write: those that differ
     from what the record shows, as a client may send it back. Nobody else writes the
     record until the commit.
 
-    :param sent: The values of the body, which are not cast.
+    :param values: The values of the body, which are not cast.
     :raises NotFound: There is no such record, or it does not meet the query.
     """
     model, scope = write.call.model, write.call.scope
-    selected = scope.selected(sent)
+    selected = scope.selected(values)
     rows = write.stored(selected)
 
     if not rows:
         raise not_found(write.id)
 
     # No column has an identifier of several parts.
-    stored: dict[Field, t.Any] = {model.fields.id: identifier(model.fields, write.id)}
-    stored |= dict(zip(selected, rows[0], strict=True))
+    record: dict[Field, t.Any] = {model.fields.id: identifier(model.fields, write.id)}
+    record |= dict(zip(selected, rows[0], strict=True))
 
     problems = {
         name: model.bodies.problem(name)
-        for name, value in sent.items()
-        if not _is_unchanged(scope[name], value, stored[scope[name]])
+        for name, value in values.items()
+        if not _is_unchanged(scope[name], value, record[scope[name]])
     }
 
     # The client has read the record before another call has changed it.
@@ -464,7 +464,7 @@ def changed(write: Write, sent: Record) -> dict[str, Problem]:
     return problems
 
 
-def _is_unchanged(field: Field, sent: t.Any, stored: t.Any) -> bool:
+def _is_unchanged(field: Field, value: t.Any, stored: t.Any) -> bool:
     """Return ``True`` if a value of a body is what a record shows. JavaScript cuts
     times to milliseconds, and numbers to 53 bits.
     """
@@ -475,10 +475,10 @@ def _is_unchanged(field: Field, sent: t.Any, stored: t.Any) -> bool:
             stored = conversion.show(stored)
 
         # A converter may show what it does not read.
-        if type(sent) is type(stored) and sent == stored:
+        if type(value) is type(stored) and value == stored:
             return True
 
-        sent = conversion.read(sent, is_checked=False)
+        value = conversion.read(value, is_checked=False)
     except ValueError:
         return False
 
@@ -486,4 +486,4 @@ def _is_unchanged(field: Field, sent: t.Any, stored: t.Any) -> bool:
     with suppress(ValueError):
         stored = conversion.read(stored, is_checked=False)
 
-    return is_same(sent, stored)
+    return is_same(value, stored)

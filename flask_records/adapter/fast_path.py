@@ -106,9 +106,9 @@ class FastPath:
         self._cache = PlanCache()
         columns = self._columns.items()
         self._renamed = {n: str(c.key) for n, c in columns if n != c.key}
-        counted: t.Any = getattr(self._table, "autoincrement_column", None)
-        is_only = [*map(id, self._mapper.primary_key)] == [id(counted)]
-        self._counted = str(counted.key) if is_only else None
+        counter: t.Any = getattr(self._table, "autoincrement_column", None)
+        is_only = [*map(id, self._mapper.primary_key)] == [id(counter)]
+        self._counter = str(counter.key) if is_only else None
         functions = [
             (each.key, function_of(getattr(each, "default", None)))
             for each in self._mapper.columns
@@ -151,11 +151,11 @@ class FastPath:
                 for values in inserted:
                     values[key] = default(None)
 
-        counted, is_many = self._counted, len(inserted) > 1
+        counter, is_many = self._counter, len(inserted) > 1
         is_sqlite = write.writing.dialect.name == "sqlite"
         # SQLite counts up in the order of the bodies, and returns rows in any order. Of
         # SQLAlchemy, it would get a statement for each.
-        is_sorted = is_many and is_sqlite and counted not in {None, *inserted[0]}
+        is_sorted = is_many and is_sqlite and counter not in {None, *inserted[0]}
         in_order = is_many and not is_sorted
 
         def build() -> sa.Insert:
@@ -188,8 +188,8 @@ class FastPath:
 
         def build() -> Statement:
             columns = [self._columns[name] for name in values]
-            named = zip(columns, new, strict=True)
-            parameters = {c: sa.bindparam(n, type_=c.type) for c, n in named}
+            pairs = zip(columns, new, strict=True)
+            parameters = {c: sa.bindparam(n, type_=c.type) for c, n in pairs}
             return sa.update(self._table).values(parameters)
 
         return self._changed(write, ("update", *values), build, new)
@@ -301,11 +301,11 @@ class FastPath:
         )
 
     def _is_enough_for_call(self, write: Write) -> bool:
-        call, query, compared = write.call, write.call.query, list[t.Any]()
+        call, query, fields = write.call, write.call.query, list[t.Any]()
 
         if query.terms:
-            compared = [comparison.field for comparison in query.comparisons]
-            compared += origins_of(query.terms)
+            fields = [comparison.field for comparison in query.comparisons]
+            fields += origins_of(query.terms)
 
         return (
             (write.id is not None or write.method == "create")
@@ -313,7 +313,7 @@ class FastPath:
             and all(
                 [
                     field.name in self._columns and field.is_usual
-                    for field in (*query.selected, *compared)
+                    for field in (*query.selected, *fields)
                 ]
             )
         )

@@ -214,14 +214,14 @@ class ServedModel:
         scope, state = self.scope_of(params, model), params._state
         is_client = params.provider is not None
         query = scope.everything
-        shown: dict[str, ResolvedQuery] = {}
+        shown_if: dict[str, ResolvedQuery] = {}
         rule_fields: Sequence[Field] = ()
         links: Sequence[Link] = ()
 
         if params.query or scope.shown_if:
             paths = CallPaths(model, scope, params)
             query = self._parsed(params, paths, has_groups=has_groups)
-            shown = dict(paths.shown_if)
+            shown_if = dict(paths.shown_if)
 
         if state.is_whole:
             query, rule_fields = self._whole(params, model, query)
@@ -229,16 +229,16 @@ class ServedModel:
         if state.rules:
             query = model.within_rules(query, params)
 
-        if shown:
+        if shown_if:
             names = {field.name for field in query.selected}
-            shown = {name: each for name, each in shown.items() if name in names}
+            shown_if = {name: each for name, each in shown_if.items() if name in names}
 
         if query.populate:
             links = self.populate.links(query.populate, params, scope.plain)
 
         return ResolvedCall(
             *(model, scope, params, query, links),
-            selection=_selection(query, shown, [scope, model.clients], links),
+            selection=_selection(query, shown_if, [scope, model.clients], links),
             rule_fields=[field.name for field in rule_fields],
             is_private=bool(rule_fields or (is_client and self.rules.visible)),
         )
@@ -267,8 +267,8 @@ class ServedModel:
 
         if params.provider is not None:
             service, whole = params._state.service, model.clients.everything
-            named = service.rules.hidden_fields if service else frozenset()
-            rule_fields = [model.fields.stored[name] for name in sorted(named)]
+            names = service.rules.hidden_fields if service else frozenset()
+            rule_fields = [model.fields.stored[name] for name in sorted(names)]
 
         selected = (*whole.selected, *rule_fields) if rule_fields else whole.selected
 
@@ -297,8 +297,8 @@ class Model:
         """The scope of clients before any field rule."""
         self.plans = Plans(self.fields)
         """The plans of reads."""
-        shown = served.populate.keys if served.syntax.populates else {}
-        self.bodies = Bodies(self.fields, frozenset(served.writable), shown)
+        keys = served.populate.keys if served.syntax.populates else {}
+        self.bodies = Bodies(self.fields, frozenset(served.writable), keys)
         """The reader of bodies."""
         self._fast_path = FastPath(self.fields)
         self._unit_of_work = UnitOfWork(self)
@@ -375,8 +375,8 @@ class Model:
 
 
 def _guards(call: ResolvedCall) -> Guards | None:
-    scope, sent = call.scope, call.params._state.client_fields
-    written_if = {n: each for n, each in scope.written_if.items() if n in sent}
+    scope, names = call.scope, call.params._state.client_fields
+    written_if = {n: each for n, each in scope.written_if.items() if n in names}
 
     # A client that can't read a field must not be able to probe its value.
     return Guards(written_if, scope.plain) if written_if else None

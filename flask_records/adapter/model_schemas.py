@@ -106,10 +106,10 @@ class ModelSchemas:
     def record(self) -> Schema:
         """Return the schema of a record in an answer."""
         scope, fields = self._scope, self._fields
-        shown = [fields.id] if fields.composite else []
+        ids = [fields.id] if fields.composite else []
         properties = {}
 
-        for field in [*shown, *scope]:
+        for field in [*ids, *scope]:
             is_sent = field.name in scope.writable
             properties[field.name] = {
                 **self._shown(field),
@@ -121,25 +121,25 @@ class ModelSchemas:
             properties[name] = {**_unbounded(schema), "readOnly": True}
 
         doc = docstring(fields.model)
-        described = {"description": doc} if doc else {}
-        return object_of(properties, required=[fields.id.name], **described)
+        description = {"description": doc} if doc else {}
+        return object_of(properties, required=[fields.id.name], **description)
 
     def body(self, method: str) -> Schema:
         """Return the schema of the body of a method."""
         scope, relations = self._scope, self._model.writable
-        fields, written = scope.fields, scope.writable
+        fields, names = scope.fields, scope.writable
 
         if method != "create":
-            written = written - fields.fixed - {*fields.options.write_once}
+            names = names - fields.fixed - {*fields.options.write_once}
 
-        named = [field for name, field in fields.writable.items() if name in written]
+        writable = [field for name, field in fields.writable.items() if name in names]
         properties: dict[str, Schema] = {
             field.name: {
                 **self._sent(field, method),
                 **_described(field),
                 **({} if field.name in scope.names else {"writeOnly": True}),
             }
-            for field in named
+            for field in writable
         }
         related = list_of({"description": "The identifier of a record."})
         properties |= dict.fromkeys(relations, related)
@@ -147,11 +147,11 @@ class ModelSchemas:
         if method == "patch":
             return object_of(properties)
 
-        needed = Constructor(fields).required if method == "create" else []
+        arguments = Constructor(fields).required if method == "create" else []
         required = [
             field.name
-            for field in named
-            if (field.is_required or field.name in needed)
+            for field in writable
+            if (field.is_required or field.name in arguments)
             and field.name not in self._optional
         ]
         return object_of(properties, required=required)
@@ -161,13 +161,13 @@ class ModelSchemas:
         those over one relationship.
         """
         scope, id = self._scope, self._fields.id
-        shown = [id, *[field for field in scope if field is not id]]
-        names = [field.name for field in shown]
+        fields = [id, *[field for field in scope if field is not id]]
+        names = [field.name for field in fields]
         ordered = _sorted_names(scope)
-        compared = {each.name: self._compared(each) for each in shown}
+        by_name = {each.name: self._compared(each) for each in fields}
 
         for name, (relationship, there) in self._paths.items():
-            compared |= {f"{name}.{each.name}": self._compared(each) for each in there}
+            by_name |= {f"{name}.{each.name}": self._compared(each) for each in there}
 
             if not relationship.uselist:
                 ordered += [f"{name}.{n}" for n in _sorted_names(there)]
@@ -194,9 +194,9 @@ class ModelSchemas:
                 paging[name] = {"anyOf": [paging[name], object_of(self._units)]}
                 paging[ZONE] = {**TEXT, "description": "The time zone of periods."}
 
-        group = list_of(object_of(compared))
+        group = list_of(object_of(by_name))
         groups = dict.fromkeys(sorted(self._model.syntax.groups), group)
-        return object_of({**compared, **paging, **groups})
+        return object_of({**by_name, **paging, **groups})
 
     def groups(self) -> Schema | None:
         """Return the schema of groups and sums of records, if clients have any."""
@@ -225,12 +225,12 @@ class ModelSchemas:
         """The names of the fields that clients may group by, or ask a value of, by
         special parameter.
         """
-        allowed, stored = self._model.aggregates, self._fields.stored
-        names = [each for each in allowed if each in self._scope.plain]
-        keys = [each for each in names if stored[each].conversion.is_sorted]
-        keys += [each for each in allowed if each in self._at_paths]
+        aggregates, fields = self._model.aggregates, self._fields.stored
+        names = [each for each in aggregates if each in self._scope.plain]
+        keys = [each for each in names if fields[each].conversion.is_sorted]
+        keys += [each for each in aggregates if each in self._at_paths]
         by_function = {
-            name: [each for each in names if function.takes(stored[each].column.type)]
+            name: [each for each in names if function.takes(fields[each].column.type)]
             for name, function in AGGREGATES.items()
         }
         return {
@@ -240,9 +240,9 @@ class ModelSchemas:
     @cached_property
     def _units(self) -> dict[str, Schema]:
         """The periods, such as days, of the fields in groups that have some."""
-        stored = self._fields.stored
-        own = [name for name in self._grouped.get(GROUP, ()) if name in stored]
-        types = {name: stored[name].column.type for name in own}
+        fields = self._fields.stored
+        own = [name for name in self._grouped.get(GROUP, ()) if name in fields]
+        types = {name: fields[name].column.type for name in own}
         return {
             name: {"enum": [n for n in PERIODS if PERIODS[n].takes(types[name])]}
             for name in own
@@ -267,7 +267,7 @@ class ModelSchemas:
         # A query string has no null, but texts that mean it where they are not values.
         or_null = self._value(field) if "null" in field.conversion.null_texts else value
         is_null_only = field.conversion.is_null_only
-        allowed = {
+        operators = {
             name: READ_BY.get(operator.read, lambda value: {})(
                 value if operator.needs_order else or_null
             )
@@ -278,7 +278,7 @@ class ModelSchemas:
             if field.conversion.has_item or operator.read is not listed
             if not (is_null_only and operator.is_bound)
         }
-        operations = object_of(allowed, additionalProperties=False)
+        operations = object_of(operators, additionalProperties=False)
         return {"anyOf": [NULL if is_null_only else or_null, operations]}
 
     def _shown(self, field: Field) -> Schema:
@@ -368,10 +368,10 @@ def _paths(
         if service is not None and "find" in service.methods:
             related = served.related(relationship, service)
             there = related.on(t.cast("sa.Dialect", model.fields.dialect))
-            shown = related.scope_of(params, there)
+            other = related.scope_of(params, there)
 
-            if sees_keys(relationship, scope, shown):
-                paths[name] = relationship, shown
+            if sees_keys(relationship, scope, other):
+                paths[name] = relationship, other
 
     return paths
 

@@ -27,7 +27,7 @@ identifies the records.\
 
 UNFIT: t.Final = "The rule of '{name}' in '{option}' does not fit: {error}"
 
-TAKEN: t.Final = """\
+NAME_CLASH: t.Final = """\
 'extra_fields' names {names} of '{model}', which has a field or a relationship of this \
 name. Give the values of hooks other names.\
 """
@@ -59,7 +59,7 @@ SECRET: t.Final = re.compile(
 )
 """Names like names of secrets, with an underscore around each word."""
 
-NEEDED: t.Final = """\
+NO_ARGUMENT: t.Final = """\
 The constructor of '{model}' needs {names}, which no body can name. Give it a default, \
 or leave 'create' out: records.add(..., methods={methods}).\
 """
@@ -99,13 +99,13 @@ def _rule_problems(model: ServedModel) -> Iterator[str]:
     """
     scope, rules = model.generic.clients, model.rules
     visible = [*rules.visible, *sorted(rules.shown_to_all)]
-    named = [("visible", name, scope.names) for name in visible]
-    named += [("writable", name, scope.writable) for name in rules.writable]
+    checks = [("visible", name, scope.names) for name in visible]
+    checks += [("writable", name, scope.writable) for name in rules.writable]
 
-    for option, name, known in named:
+    for option, name, names in checks:
         rule = getattr(rules, option).get(name)
 
-        if name in scope.fields.fixed or name not in known:
+        if name in scope.fields.fixed or name not in names:
             yield RULED.format(option=option, name=name)
         elif rule is not None and rule.query is not None:
             try:
@@ -127,7 +127,7 @@ def _name_problems(model: ServedModel) -> Iterator[str]:
     paths = [f"{each.key}.{n}" for each in to_one for n in values_of(each.mapper)]
     operators = model.syntax.operators.values()
     operands = [name for each in operators for name in each.fields or ()]
-    named: list[tuple[str, Iterable[str], Collection[str], str]] = [
+    checks: list[tuple[str, Iterable[str], Collection[str], str]] = [
         # A value without a form on the wire is hidden from everybody.
         ("hidden", options.hidden, values_of(model.mapper), "field"),
         ("readonly", options.readonly, fields, "field"),
@@ -144,17 +144,17 @@ def _name_problems(model: ServedModel) -> Iterator[str]:
         if name in model.relations and leads_elsewhere(relationship):
             yield APART.format(name=name)
 
-    taken = {*options.extra} & {*fields, *relationships, model.generic.fields.id.name}
+    clashes = {*options.extra} & {*fields, *relationships, model.generic.fields.id.name}
 
     class_ = model.mapped_class.__name__
 
-    if taken:
-        yield TAKEN.format(names=", ".join(taken), model=class_)
+    if clashes:
+        yield NAME_CLASH.format(names=", ".join(clashes), model=class_)
 
-    for option, names, known, noun in named:
+    for option, names, choices, noun in checks:
         for name in names:
-            if name not in known:
-                yield NO_NAME.format(option, name, noun, class_, ", ".join(known))
+            if name not in choices:
+                yield NO_NAME.format(option, name, noun, class_, ", ".join(choices))
 
 
 def _create_problems(model: ServedModel, methods: Collection[str]) -> Iterator[str]:
@@ -162,13 +162,13 @@ def _create_problems(model: ServedModel, methods: Collection[str]) -> Iterator[s
     class without records of its own.
     """
     fields, mapper = model.generic.fields, model.mapper
-    known = {*fields.writable, *model.writable}
-    names = [n for n in Constructor(fields).required if n not in known]
-    listed, class_ = ", ".join(map(repr, names)), model.mapped_class.__name__
+    writable = {*fields.writable, *model.writable}
+    names = [n for n in Constructor(fields).required if n not in writable]
+    text, class_ = ", ".join(map(repr, names)), model.mapped_class.__name__
     others = [each for each in methods if each != "create"]
 
     if names:
-        yield NEEDED.format(model=class_, names=listed, methods=others)
+        yield NO_ARGUMENT.format(model=class_, names=text, methods=others)
 
     if mapper.polymorphic_on is not None and mapper.polymorphic_identity is None:
         yield NO_IDENTITY.format(model=class_, methods=others)
@@ -189,18 +189,18 @@ def _warn_of_secrets(model: ServedModel, app: Flask) -> None:
     if model.options.listed is not None:
         return
 
-    shown = model.rules.visible.keys() | model.rules.shown_to_all
+    rule_names = model.rules.visible.keys() | model.rules.shown_to_all
     names = [
         field.name
         for field in model.generic.clients
-        if field.name not in shown
+        if field.name not in rule_names
         and _is_like_secret(field.name)
         and _may_be_secret(field.conversion.schema)
     ]
 
     if names:
-        listed, name = ", ".join(map(repr, names)), model.mapped_class.__name__
-        app.logger.warning(SECRETS, listed, name, name, names, names)
+        text, name = ", ".join(map(repr, names)), model.mapped_class.__name__
+        app.logger.warning(SECRETS, text, name, name, names, names)
 
 
 def _is_like_secret(name: str) -> bool:

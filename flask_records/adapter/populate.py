@@ -207,14 +207,14 @@ class Link:
             if self._populated:
                 query[POPULATE] = [*self._populated]
 
-            found = t.cast("list[Record]", others.find(query))
+            records = t.cast("list[Record]", others.find(query))
 
             if sizes is not None:
-                for record in found:
+                for record in records:
                     size = sizes[id(record)] = json_size(record)
                     distinct.add(size)
 
-            for record in found:
+            for record in records:
                 # A hook may have removed the key.
                 if name in record:
                     key = record[name]
@@ -258,11 +258,11 @@ class Link:
 
     def _pairs(self, keys: Sequence[t.Any]) -> list[tuple[t.Any, t.Any]]:
         relationship = t.cast("t.Any", self._relationship)
-        left = relationship.synchronize_pairs[0][1]
-        right = relationship.secondary_synchronize_pairs[0][1]
+        own = relationship.synchronize_pairs[0][1]
+        other = relationship.secondary_synchronize_pairs[0][1]
         order = relationship.order_by or ()
         order = [each for each in order if all(map(self._is_seen, columns_in(each)))]
-        statement = sa.select(left, right).order_by(*order, left, right)
+        statement = sa.select(own, other).order_by(*order, own, other)
         pairs: list[tuple[t.Any, t.Any]] = []
 
         if order:
@@ -270,8 +270,8 @@ class Link:
 
         with self._database.reading() as reading:
             for chunk in chunks(keys):
-                chosen = statement.where(left.in_(chunk))
-                rows: Sequence[t.Any] = reading.rows(Plan(chosen, {}))
+                part = statement.where(own.in_(chunk))
+                rows: Sequence[t.Any] = reading.rows(Plan(part, {}))
                 pairs += [(row[0], row[1]) for row in rows]
 
         return pairs
@@ -311,7 +311,7 @@ def find_keys(
     """
     caller = service.as_caller(params, paginate=False, is_counted=False)
     fields = t.cast("Scope", service.capabilities.scope_for(params)).fields.stored
-    found = set[tuple[t.Any, ...]]()
+    visible = set[tuple[t.Any, ...]]()
 
     for chunk in chunks(keys):
         each_of = [dict(zip(names, key, strict=True)) for key in chunk]
@@ -322,9 +322,9 @@ def find_keys(
             # A hook may have removed a value. It may be another form of the key.
             with suppress(KeyError, ValueError):
                 pairs = [(fields[name].conversion, record[name]) for name in names]
-                found.add(tuple([c.read(v, is_checked=False) for c, v in pairs]))
+                visible.add(tuple([c.read(v, is_checked=False) for c, v in pairs]))
 
-    return found
+    return visible
 
 
 def service_of(relationship: Relationship, paths: Mapping[str, str]) -> Service | None:
@@ -342,5 +342,5 @@ def service_of(relationship: Relationship, paths: Mapping[str, str]) -> Service 
         raise RuntimeError(f"'populate' names '{path}', which is not a service.")
 
     model = relationship.mapper.class_
-    shown = (each for each in services.values() if each.capabilities.model is model)
-    return next(shown, None)
+    matches = (each for each in services.values() if each.capabilities.model is model)
+    return next(matches, None)

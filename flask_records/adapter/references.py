@@ -69,8 +69,8 @@ def unseen_references(write: Write) -> list[frozenset[str]]:
 
     for reference in served.references:
         names = reference[0]
-        sent = frozenset(names).intersection(state.client_fields)
-        service = _service_of(served, reference) if sent else None
+        names_sent = frozenset(names).intersection(state.client_fields)
+        service = _service_of(served, reference) if names_sent else None
 
         if service is None:
             continue
@@ -82,7 +82,7 @@ def unseen_references(write: Write) -> list[frozenset[str]]:
 
         for index, own in enumerate(keys):
             if not missing.isdisjoint(own):
-                unseen[index] |= sent & bodies[index].keys()
+                unseen[index] |= names_sent & bodies[index].keys()
 
     return unseen
 

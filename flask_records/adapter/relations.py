@@ -80,16 +80,16 @@ class Lookup:
     def load(self, keys: Collection[Key]) -> Mapping[Key, t.Any]:
         """Return the instances of the keys that the caller may see."""
         model, id = self._fields.model, self._fields.id.column
-        found: dict[Key, t.Any] = {}
+        by_key: dict[Key, t.Any] = {}
 
         for chunk in chunks(self._visible(keys)):
             values = chunk if self._fields.composite else [key[0] for key in chunk]
             statement = sa.select(model).where(id.in_(values))
             plan = Plan(statement.options(orm.lazyload("*")), {})
             instances = self._writing.instances(plan)
-            found.update({self._key_of(each): each for each in instances})
+            by_key.update({self._key_of(each): each for each in instances})
 
-        return found
+        return by_key
 
     def visible(self, instances: Sequence[t.Any]) -> list[t.Any]:
         """Return the instances that the caller may see."""
@@ -127,8 +127,8 @@ class RelatedInstances(t.NamedTuple):
         # An instance that is not stored yet has no others.
         is_stored = orm.attributes.instance_state(instance).has_identity
         present = list(getattr(instance, name)) if is_stored else []
-        unnamed = without(present, self.instances)
-        staying = without(unnamed, self.lookup.visible(unnamed))
+        others = without(present, self.instances)
+        staying = without(others, self.lookup.visible(others))
         setattr(instance, name, collection([*self.instances, *staying]))
 
 
@@ -140,7 +140,7 @@ def load_related(served: ServedModel, write: Write) -> list[Record]:
         are too many.
     """
     params = write.call.params
-    loaded = [dict(body) for body in write.bodies]
+    bodies = [dict(body) for body in write.bodies]
     problems: dict[str, Problem] = {}
     limit = current_bounds().list_items
 
@@ -161,18 +161,18 @@ def load_related(served: ServedModel, write: Write) -> list[Record]:
 
         for index, items in ids.items():
             prefix = f"{index}.{name}" if write.is_list else name
-            found: dict[Key, t.Any] = {}
+            by_key: dict[Key, t.Any] = {}
 
             for place, (item, key) in enumerate(zip(items, keys[index], strict=True)):
                 if key is not None and key in instances:
-                    found[key] = instances[key]
+                    by_key[key] = instances[key]
                 else:
                     problems[f"{prefix}.{place}"] = no_record(shown(item))
 
-            loaded[index][name] = RelatedInstances(lookup, list(found.values()))
+            bodies[index][name] = RelatedInstances(lookup, list(by_key.values()))
 
     refuse(problems)
-    return loaded
+    return bodies
 
 
 def writable_relations(

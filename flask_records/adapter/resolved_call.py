@@ -201,10 +201,10 @@ def max_records(params: Params) -> int | None:
 
 def chunks(keys: Collection[K]) -> Iterator[Sequence[K]]:
     """Yield keys in their order, :data:`CHUNK` at most at a time."""
-    listed = list(keys)
+    items = list(keys)
 
-    for start in range(0, len(listed), CHUNK):
-        yield listed[start : start + CHUNK]
+    for start in range(0, len(items), CHUNK):
+        yield items[start : start + CHUNK]
 
 
 def identifier(fields: Fields, id: Id) -> tuple[t.Any, ...]:

@@ -302,8 +302,8 @@ class SQLAlchemyService(Capabilities):
     def decides(
         self,
         method: str,
-        written: Collection[str],
-        sent: Collection[str],
+        data_names: Collection[str],
+        client_names: Collection[str],
         names: Collection[str],
     ) -> bool:
         """Return ``False`` only if the condition depends on columns, nothing else
@@ -313,18 +313,18 @@ class SQLAlchemyService(Capabilities):
         model = self.served.generic
         once = model.fields.options.write_once
         changeable = model.clients.writable.difference(once)
-        changed = frozenset(written) - (frozenset(sent) - changeable)
-        changed |= model.names_changing
+        changes = frozenset(data_names) - (frozenset(client_names) - changeable)
+        changes |= model.names_changing
 
         if method == "update":
-            changed |= changeable
+            changes |= changeable
 
         deciding = self.deciding_names(names)
         return not (
             names
             and deciding <= model.fields.columns.keys()
-            and self.served.writable.keys().isdisjoint(written)
-            and deciding.isdisjoint(changed)
+            and self.served.writable.keys().isdisjoint(data_names)
+            and deciding.isdisjoint(changes)
         )
 
     def are_met(self, records: Sequence[t.Any], condition: Record) -> bool:
@@ -413,11 +413,11 @@ class SQLAlchemyService(Capabilities):
         if checked is not None and checked.database.reading().place != reading.place:
             checked = None
 
-        added = () if checked is None else (checked.column, checked.parameters)
+        extra = () if checked is None else (checked.column, checked.parameters)
 
         with reading:
             plan = call.model.plans.records(
-                *(call.query, call.selection, 1, value, *added), locking=params.lock
+                *(call.query, call.selection, 1, value, *extra), locking=params.lock
             )
             rows = reading.rows(plan)
 
@@ -514,13 +514,13 @@ class SQLAlchemyService(Capabilities):
         [unseen] = unseen_references(write)
 
         # A front end may send back what the record has, if it sees that.
-        kept = unseen & call.scope.plain if id is not None else frozenset()
-        errors = errors | dict.fromkeys(unseen - kept, NO_RECORD)
-        compared = unwritten | {name: values[name] for name in kept}
+        readable = unseen & call.scope.plain if id is not None else frozenset()
+        errors = errors | dict.fromkeys(unseen - readable, NO_RECORD)
+        compared = unwritten | {name: values[name] for name in readable}
 
         if compared:
             differing = changed(write, compared)
-            missing = dict.fromkeys(kept & differing.keys(), NO_RECORD)
+            missing = dict.fromkeys(readable & differing.keys(), NO_RECORD)
             errors = errors | differing | missing
 
         refuse(errors)

@@ -21,14 +21,14 @@ if t.TYPE_CHECKING:
     from ..service import Service
     from ..typing import Id
 
-    Told: t.TypeAlias = tuple[Service, Id, bool]
+    Key: t.TypeAlias = tuple[Service, Id, bool]
     """A record, and ``True`` if it was removed. Another one may take its place."""
 
 REMOVED: t.Final = "removed"
 
 logger = logging.getLogger(__package__)
 
-_told: WeakKeyDictionary[orm.SessionTransaction, set[Told]] = WeakKeyDictionary()
+_keys: WeakKeyDictionary[orm.SessionTransaction, set[Key]] = WeakKeyDictionary()
 """The records whose events a transaction has sent, or that it has made and removed."""
 
 
@@ -72,9 +72,9 @@ class SessionEvents:
             for service in self._services_of(instance):
                 id = _identifier(service, instance)
                 record = _read(service, id) if event == REMOVED else None
-                told = _told.setdefault(root, set())
-                tell = partial(_tell, event, service, id, record, told)
-                follow_commit(session, tell)
+                keys = _keys.setdefault(root, set())
+                follower = partial(_tell, event, service, id, record, keys)
+                follow_commit(session, follower)
 
     def _services_of(self, instance: t.Any) -> list[Service]:
         """Return the services over the model of an instance that have events, in an
@@ -93,14 +93,14 @@ class SessionEvents:
         ]
 
 
-def _tell(event: str, service: Service, id: Id, record: t.Any, told: set[Told]) -> None:
+def _tell(event: str, service: Service, id: Id, record: t.Any, keys: set[Key]) -> None:
     """Send an event that is committed, unless its record has had one.
 
     :param record: The record, if it is removed.
     """
     key = service, id, event == REMOVED
 
-    if key in told or (service, id, False) in told:
+    if key in keys or (service, id, False) in keys:
         return
 
     record = record or _read(service, id)
@@ -110,7 +110,7 @@ def _tell(event: str, service: Service, id: Id, record: t.Any, told: set[Told]) 
 
     # A record that is removed by now was changed before: another event.
     if record is not None or event == "created":
-        told.add(key)
+        keys.add(key)
 
 
 def _identifier(service: Service, instance: t.Any) -> Id:

@@ -44,7 +44,7 @@ NOT_MAPPED: t.Final = (AssertionError, sa.exc.InvalidRequestError)
 
 UNKNOWN_CLASS: t.Final = "A record whose class is not mapped can only be read."
 
-REFUSED: t.Final = "The code of '%s' has failed for the data of a client."
+FAILURE: t.Final = "The code of '%s' has failed for the data of a client."
 
 logger = logging.getLogger(__package__)
 
@@ -56,8 +56,8 @@ def multi_of(multi: bool | Collection[str]) -> frozenset[str]:
     :raises TypeError: The option is neither of these.
     :raises ValueError: A name is not a method.
     """
-    listed = MULTI_METHODS if multi is True else multi or ()
-    names = frozenset(names_of("multi", listed))
+    methods = MULTI_METHODS if multi is True else multi or ()
+    names = frozenset(names_of("multi", methods))
 
     for name in names.difference(MULTI_METHODS):
         raise ValueError(
@@ -119,9 +119,9 @@ class Guards(t.NamedTuple):
                 if is_met or name not in body:
                     continue
 
-                stored = getattr(instances[index], name)
+                value = getattr(instances[index], name)
 
-                if is_new or name not in self.visible or stored != body[name]:
+                if is_new or name not in self.visible or value != body[name]:
                     place = f"{index}." if write.is_list else ""
                     problems[f"{place}{name}"] = READ_ONLY
 
@@ -288,11 +288,11 @@ class UnitOfWork:
         if not self._constructor.is_own:
             return {}
 
-        given = {
+        arguments = {
             name: value.instances if isinstance(value, RelatedInstances) else value
             for name, value in values.items()
         }
-        return self._constructor.arguments(given, write.writing.session)
+        return self._constructor.arguments(arguments, write.writing.session)
 
     def _assign(
         self, write: Write, instance: t.Any, values: Record, place: str = ""
@@ -363,7 +363,7 @@ def _refuse(write: Write, error: Exception, name: str = "") -> t.NoReturn:
     reason = f": {problem}" if is_meant else "."
 
     if not is_meant:
-        logger.warning(REFUSED, model.__name__, exc_info=error)
+        logger.warning(FAILURE, model.__name__, exc_info=error)
 
     about = f"'{name}'" if name else "The data"
     errors = {name: problem} if name else {}
@@ -390,18 +390,18 @@ def _read(
 
     for chunk in chunks(keys):
         values = chunk if length > 1 else [key[0] for key in chunk]
-        read = write.writing.rows(model.plans.keyed(selection, values))
-        rows.update({tuple(row[-length:]): row for row in read})
+        part = write.writing.rows(model.plans.keyed(selection, values))
+        rows.update({tuple(row[-length:]): row for row in part})
 
     # A type, or the database, may read a key in another form than it was written in.
     for key in keys:
         if key not in rows:
             value = key if length > 1 else key[0]
-            read = write.writing.rows(model.plans.keyed(selection, [value]))
+            part = write.writing.rows(model.plans.keyed(selection, [value]))
 
-            if len(read) != 1:
+            if len(part) != 1:
                 raise not_kept(model.fields)
 
-            rows[key] = read[0]
+            rows[key] = part[0]
 
     return [rows[key] for key in keys]
