@@ -13,6 +13,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.formparser import FormDataParser
 
 from ..errors import BadRequest, LengthRequired, not_an_object
+from ..names import METHODS_BY_NAME
 from ..query.field import shown
 from ..settings import COUNT
 from .qs import PARAMETER_LIMIT, parse_pairs
@@ -177,7 +178,7 @@ def read_body(
     method: str,
     parsers: Mapping[str, BodyParser],
 ) -> t.Any:
-    """Return the data of a request.
+    """Return the data of a request: an empty object for a custom method without a body.
 
     :raises BadRequest: There is no body, no parser supports its type, it can't be read,
         or the data is neither an object nor an array.
@@ -187,7 +188,10 @@ def read_body(
     parser = parser_of(request, parsers)
 
     if parser is None:
-        raise BadRequest(NO_DATA)
+        if request.mimetype or has_body(request):
+            raise BadRequest(NO_DATA)
+
+        return _data_without_body(method)
 
     limit = max_size(request, parser)
     reads_itself = isinstance(parser, (MultipartParser, StreamParser))
@@ -214,7 +218,7 @@ def read_body(
             raise _broken_body()
 
         if not body:
-            raise BadRequest(NO_DATA)
+            return _data_without_body(method)
 
     if isinstance(parser, StreamParser):
         return parser(request)
@@ -226,6 +230,13 @@ def read_body(
         raise not_an_object(method)
 
     return data
+
+
+def _data_without_body(method: str) -> dict[str, t.Any]:
+    if method in METHODS_BY_NAME:
+        raise BadRequest(NO_DATA)
+
+    return {}
 
 
 def has_body(request: Request) -> bool:

@@ -8,7 +8,7 @@ from ..errors import BadRequest, MethodNotAllowed, not_an_object, NotFound
 from ..http.error_handler import body_of
 from ..http.formatter import dumps
 from ..http.routes import current_routes
-from ..names import method_named
+from ..names import method_named, METHODS_BY_NAME
 from ..query.bounds import check_answer, current_bounds, shortened
 from ..service.context import HookContext
 from ..service.results import comes_in_pieces, listed
@@ -84,12 +84,18 @@ def _context_of(
     if "id" in names and "id" not in values:
         raise BadRequest(f"id for '{method}' can not be undefined")
 
-    if "data" in names and not isinstance(values.get("data"), (dict, list)):
+    data = values.get("data")
+
+    # Clients call custom methods without data.
+    if data is None and method not in METHODS_BY_NAME:
+        data = {}
+
+    if "data" in names and not isinstance(data, (dict, list)):
         raise not_an_object(method)
 
     params = connection.params(query)
     params.route = route
-    return HookContext(service, method, params, values.get("id"), values.get("data"))
+    return HookContext(service, method, params, values.get("id"), data)
 
 
 def _run(context: HookContext) -> bytes:

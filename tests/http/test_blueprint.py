@@ -1,7 +1,11 @@
+import io
+
 import pytest
 from flask import Flask
 
 from flask_records import AuthenticationService, FlaskRecords, NotAuthenticated
+
+from .test_body import CHUNKED
 
 ALL = "GET,POST,PUT,PATCH,DELETE"
 
@@ -47,7 +51,7 @@ class Custom(ReadOnly):
     text = "no method"
 
     def shout(self, data, params):
-        return {"text": data["text"].upper()}
+        return {"text": data.get("text", "nothing").upper()}
 
     def _secret(self, data, params):
         raise AssertionError
@@ -177,6 +181,31 @@ def test_custom_method_that_is_not_public_needs_a_token(client):
         response = client.post("/closed", json={}, headers={"X-Service-Method": name})
 
         assert response.status_code == 401
+
+
+# As the official clients send it with fetch, axios and superagent.
+@pytest.mark.parametrize("content_type", ["application/json", None])
+def test_custom_method_without_a_body_gets_an_empty_object(client, content_type):
+    header = {"X-Service-Method": "shout"}
+    response = client.post("/custom", headers=header, content_type=content_type)
+
+    assert (response.status_code, response.json) == (200, {"text": "NOTHING"})
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", None])
+@pytest.mark.parametrize("environ", [None, CHUNKED])
+def test_custom_method_ignores_no_body(client, content_type, environ):
+    header = {"X-Service-Method": "shout"}
+    body = {"data": b"x"} if environ is None else {"input_stream": io.BytesIO(b"x")}
+    response = client.post(
+        "/custom",
+        headers=header,
+        content_type=content_type,
+        environ_overrides=environ,
+        **body,
+    )
+
+    assert (response.status_code, response.json["message"]) == (400, "No data provided")
 
 
 def test_hooks_run_around_a_custom_method(client):

@@ -155,7 +155,9 @@ def test_custom_method_gets_its_data_and_the_query(records, tmp_path):
         client = site.connect(ANN)
         answer = client.call("restore", "a/x/b", {"n": 1.5}, {"q": [None, 2]})
         error = client.error("restore", "messages", {})
+        without = [client.call("restore", "a/x/b", *each) for each in ((), (None, {}))]
 
+    assert without == [[None, [{}, {}, "socketio", {"name": "x"}]]] * 2
     assert answer == [None, [{"n": 1.5}, {"q": [None, 2]}, "socketio", {"name": "x"}]]
     assert error == (405, "Method 'restore' not allowed on service 'messages'")
 
