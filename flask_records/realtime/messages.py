@@ -134,7 +134,7 @@ class Recipients:
         groups: dict[frozenset[str], list[Connection]] = defaultdict(list)
 
         for visibility, connections in views.items():
-            if visibility.seen[index]:
+            if visibility.is_seen[index]:
                 groups[visibility.hidden[index]] += connections
 
         record = self._messages[index].record

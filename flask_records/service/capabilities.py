@@ -119,8 +119,8 @@ class Capabilities:
     def decides(
         self,
         method: str,
-        written: Collection[str],
-        sent: Collection[str],
+        data_names: Collection[str],
+        client_names: Collection[str],
         names: Collection[str],
     ) -> bool:
         """Return ``True`` if an update or a patch may decide whether a record meets a
@@ -128,7 +128,7 @@ class Capabilities:
         in the condition.
         """
         is_known = method == "patch" and names
-        return not is_known or not frozenset(names).isdisjoint(written)
+        return not is_known or not frozenset(names).isdisjoint(data_names)
 
     def are_met(self, records: Sequence[t.Any], condition: Record) -> bool | None:
         """Return ``True`` if all of the records that a call has written meet a

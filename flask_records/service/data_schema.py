@@ -131,15 +131,15 @@ class DataSchema:
             return {}, others, _problems_of(error, data)
 
         values: Record = vars(value)
-        sent = value.__pydantic_fields_set__
+        names = value.__pydantic_fields_set__
 
         # A default has been filled in, or a property is cached beside the fields.
-        if len(values) != len(sent) or self._excluded:
+        if len(values) != len(names) or self._excluded:
             filled = frozenset() if is_partial else self.fields
             values = {
                 name: each
                 for name, each in values.items()
-                if name in sent or (each is not None and name in filled)
+                if name in names or (each is not None and name in filled)
                 if name not in self._excluded
             }
 
@@ -163,8 +163,8 @@ class DataSchema:
         try:
             valid = self._model.model_validate(value, from_attributes=True)
         except ValidationError as error:
-            found = _problems_of(error, value)
-            text = ", ".join([f"'{n or 'result'}' {each}" for n, each in found.items()])
+            wrong = _problems_of(error, value)
+            text = ", ".join([f"'{n or 'result'}' {each}" for n, each in wrong.items()])
             raise ValueError(text) from None
 
         return valid.model_dump(by_alias=True)
@@ -178,11 +178,11 @@ class DataSchema:
         write into code that doesn't compile.
         """
         model = self._part if part == "patch" else self._model
-        made = model.model_json_schema(
+        original = model.model_json_schema(
             mode="serialization" if part in ("record", "result") else "validation",
             schema_generator=ResultSchema if part == "result" else WireSchema,
         )
-        schema: Record = _inlined(made, made.get("$defs", {}), ())
+        schema: Record = _inlined(original, original.get("$defs", {}), ())
         return schema
 
 
@@ -259,7 +259,7 @@ def _problems_of(error: ValidationError, data: t.Any) -> dict[str, Problem]:
         return {"": TOO_MANY_PROBLEMS}
 
     errors = error.errors(include_url=False, include_input=False)
-    found: dict[str, Problem] = {}
+    problems: dict[str, Problem] = {}
 
     for each in islice(errors, MAX_ERRORS):
         details = t.cast("dict[str, t.Any]", each)
@@ -269,9 +269,9 @@ def _problems_of(error: ValidationError, data: t.Any) -> dict[str, Problem]:
         if "field" in problem.data:
             place.append(str(problem.data["field"]))
 
-        found.setdefault(shortened(".".join(place)), problem)
+        problems.setdefault(shortened(".".join(place)), problem)
 
-    return found
+    return problems
 
 
 def _place(error: Mapping[str, t.Any], data: t.Any) -> list[str]:
@@ -332,22 +332,22 @@ def _inlined(
     if not isinstance(schema, Mapping):
         return schema
 
-    made: dict[str, t.Any] = {}
+    whole: dict[str, t.Any] = {}
     name = str(schema.get("$ref", "")).rpartition("/")[2]
 
     if name in outer:
-        made = {"type": "object"}
+        whole = {"type": "object"}
     elif name in definitions:
-        made = _inlined(definitions[name], definitions, (*outer, name))
+        whole = _inlined(definitions[name], definitions, (*outer, name))
 
     for keyword, value in schema.items():
         if keyword in MAPPINGS:
-            made[keyword] = {
+            whole[keyword] = {
                 name: _inlined(each, definitions, outer) for name, each in value.items()
             }
         elif keyword in VALUES:
-            made[keyword] = value
+            whole[keyword] = value
         elif keyword not in LEFT_OUT:
-            made[keyword] = _inlined(value, definitions, outer)
+            whole[keyword] = _inlined(value, definitions, outer)
 
-    return made
+    return whole

@@ -68,11 +68,11 @@ class Transports(list[EventTransport]):
         """Return the transports that have listeners, or may have some."""
         return [transport for transport in self if transport.is_listened_to()]
 
-    def deliver(self, sent: Sequence[tuple[EventSender, Sequence[Event]]]) -> None:
+    def deliver(self, batches: Sequence[tuple[EventSender, Sequence[Event]]]) -> None:
         """Hand the events of one transaction, in their order, to the transports, then
         to the receivers.
         """
-        events = [event for _, each in sent for event in each]
+        events = [event for _, each in batches for event in each]
 
         for transport in self.listening():
             try:
@@ -81,7 +81,7 @@ class Transports(list[EventTransport]):
                 # The calls are committed.
                 logger.exception("%d events could not be sent.", len(events))
 
-        for sender, each in sent:
+        for sender, each in batches:
             sender.run_receivers(each)
 
 
@@ -110,14 +110,14 @@ class EventSender:
         """Send the event of a call, once for each record, if its method has one."""
         name = EVENTS.get(context.method)
 
-        sent = context.sent
+        result = context.sent
 
         if (
             name is not None
             and self._service.sends_events
-            and not comes_in_pieces(sent)
+            and not comes_in_pieces(result)
         ):
-            self.send(name, sent if isinstance(sent, list) else [sent], context)
+            self.send(name, result if isinstance(result, list) else [result], context)
 
     def send(
         self, name: str, records: Sequence[t.Any], context: HookContext | None
@@ -130,9 +130,9 @@ class EventSender:
 
         service = self._service
         place = f"The record of '{service.path} {name}'"
-        shown = event_records(service, records_of(records, place))
+        copies = event_records(service, records_of(records, place))
 
-        events = [Event(service, name, record, context) for record in shown]
+        events = [Event(service, name, record, context) for record in copies]
 
         if transaction := Transaction.current_or_none():
             for transport in self._transports.listening():

@@ -321,10 +321,10 @@ class Pipeline:
                 result = private(service, context.result)
                 context.result = selected(service, context, result)
         else:
-            sent = shown(service, context)
+            dispatch = shown(service, context)
 
-            if sent is not context.sent:
-                context.dispatch = sent
+            if dispatch is not context.sent:
+                context.dispatch = dispatch
 
     def _cut_pieces(self, context: HookContext) -> None:
         """Cut each piece of a result as if it were the result, once it is drawn."""

@@ -119,8 +119,8 @@ class PrivateRecord(dict[str, t.Any]):
         return _restored, (dict(self), self.service.path)
 
     def _with(self, record: Record) -> PrivateRecord:
-        known = self.unseen, self.rule_values, self.viewer
-        return PrivateRecord(record, self.service, *known)
+        state = self.unseen, self.rule_values, self.viewer
+        return PrivateRecord(record, self.service, *state)
 
 
 def _restored(record: Record, path: str) -> PrivateRecord:
@@ -189,8 +189,8 @@ def shown(service: Service, context: HookContext) -> t.Any:
         if isinstance(record, PrivateRecord):
             record = record.shown_to(viewer)
 
-        sent: Record = without(record, unwanted)
-        return sent
+        part: Record = without(record, unwanted)
+        return part
 
     return with_records(result, cut)
 
@@ -202,7 +202,7 @@ def _with_answers(service: Service, context: HookContext, result: t.Any) -> t.An
     # A usual record of a custom method has what the application put there.
     is_custom = context.method in service.custom_methods
     viewer = context.params.user
-    asked: list[PrivateRecord] = []
+    pending: list[PrivateRecord] = []
 
     def ask(record: Record) -> Record:
         if not isinstance(record, PrivateRecord) and not is_custom:
@@ -217,16 +217,16 @@ def _with_answers(service: Service, context: HookContext, result: t.Any) -> t.An
             return record
 
         # A cache may hand the record to another viewer.
-        asked.append(record.copy())
-        return asked[-1]
+        pending.append(record.copy())
+        return pending[-1]
 
     result = with_records(result, ask)
 
-    if asked:
-        rights = Rights(service, [{**each, **each.rule_values} for each in asked])
+    if pending:
+        rights = Rights(service, [{**each, **each.rule_values} for each in pending])
         answers = rights.hidden_from(viewer)
 
-        for record, unseen in zip(asked, answers, strict=True):
+        for record, unseen in zip(pending, answers, strict=True):
             record.unseen, record.viewer = unseen, viewer
 
     return result
@@ -244,14 +244,14 @@ def event_records(service: Service, records: t.Any) -> t.Any:
         if isinstance(record, PrivateRecord) and record.service is not service:
             return record.copy()
 
-        sent: Record = without(dict(record), unsent)
+        visible: Record = without(dict(record), unsent)
 
         if not service.has_rules:
-            return sent
+            return visible
 
         hidden = {n: record[n] for n in service.rules.hidden_fields if n in record}
         rule_values = {**getattr(record, "rule_values", {}), **hidden}
-        return PrivateRecord(sent, service, rule_values=rule_values)
+        return PrivateRecord(visible, service, rule_values=rule_values)
 
     return with_records(records, change)
 
@@ -291,14 +291,14 @@ def cut_throughout(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
         return value.model_copy(update=cut_throughout(fields, viewer))
 
     if dataclasses.is_dataclass(type(value)):
-        changed = copy(value)
+        clone = copy(value)
 
         for field in dataclasses.fields(value):
             item = cut_throughout(getattr(value, field.name), viewer)
             # The dataclass may be frozen.
-            object.__setattr__(changed, field.name, item)
+            object.__setattr__(clone, field.name, item)
 
-        return changed
+        return clone
 
     return value
 
@@ -363,9 +363,9 @@ def _unselected(service: Service, context: HookContext) -> frozenset[str]:
         return NO_FIELDS
 
     fields = scope.fields
-    kept = {fields.id.name, *[each.name for each in fields.identifying]}
-    known = fields.names.union(fields.options.extra)
-    return known - kept.union(names_listed(SELECT, names))
+    ids = {fields.id.name, *[each.name for each in fields.identifying]}
+    all_names = fields.names.union(fields.options.extra)
+    return all_names - ids.union(names_listed(SELECT, names))
 
 
 def without(record: t.Any, names: AbstractSet[str]) -> t.Any:
@@ -375,8 +375,8 @@ def without(record: t.Any, names: AbstractSet[str]) -> t.Any:
     if not isinstance(record, dict) or names.isdisjoint(record):
         return record
 
-    kept = {name: value for name, value in record.items() if name not in names}
-    return record._with(kept) if isinstance(record, PrivateRecord) else kept
+    fields = {name: value for name, value in record.items() if name not in names}
+    return record._with(fields) if isinstance(record, PrivateRecord) else fields
 
 
 def comes_in_pieces(result: t.Any) -> bool:
@@ -411,15 +411,15 @@ def listed(pieces: Generator[t.Any, None, None]) -> list[t.Any]:
     :raises BadRequest: There are too many.
     """
     with closing(pieces):
-        found = [*islice(pieces, MAX_PIECES + 1)]
+        items = [*islice(pieces, MAX_PIECES + 1)]
 
-    if len(found) > MAX_PIECES:
+    if len(items) > MAX_PIECES:
         raise BadRequest(
             f"The result has more than {MAX_PIECES} pieces. Call the method over HTTP,"
             " which sends them one by one."
         )
 
-    return found
+    return items
 
 
 async def _next(pieces: AsyncIterator[t.Any]) -> t.Any:

@@ -213,13 +213,13 @@ class AccessRules:
         """Return those conditions that have to be asked once an update or a patch of a
         model has written: it may write nothing that they read.
         """
-        method, sent = context.method, context.params._state.client_fields
+        method, client_names = context.method, context.params._state.client_fields
         decides = self._service.capabilities.decides
-        written = names_of_bodies(context.data)
+        data_names = names_of_bodies(context.data)
         return [
             each
             for each in conditions
-            if decides(method, written, sent, names_in(each))
+            if decides(method, data_names, client_names, names_in(each))
         ]
 
     def check_written(self, context: HookContext, conditions: Sequence[Record]) -> None:
@@ -298,7 +298,7 @@ class AccessRules:
 class Visibility:
     """The part of some records that users with equal rights may see."""
 
-    seen: tuple[bool, ...]
+    is_seen: tuple[bool, ...]
     """For each record, ``True`` if the user may see it."""
 
     hidden: tuple[frozenset[str], ...]
@@ -337,19 +337,19 @@ class Rights:
         """
         user = login.user if login else None
         key = (id(login.authenticator), login.user_id) if login else None
-        known = self._users.get(key)
+        entry = self._users.get(key)
 
         # Users of a strategy may have no identifier, or more than their record has.
-        if known is not None and known[0] == user:
-            return known[1]
+        if entry is not None and entry[0] == user:
+            return entry[1]
 
         # The database is not asked again once it was away.
         if self._outage is not None:
             raise self._outage
 
-        seen, hidden = self._seen_by(user), self.hidden_from(user)
+        is_seen, hidden = self._seen_by(user), self.hidden_from(user)
         visibility = self._visibilities.setdefault(
-            (seen, hidden), Visibility(seen, hidden)
+            (is_seen, hidden), Visibility(is_seen, hidden)
         )
         self._users[key] = user, visibility
         return visibility
@@ -363,13 +363,13 @@ class Rights:
 
         try:
             conditions = rules.conditions("visible", user)
-            shown = {n: self.met("visible", each) for n, each in conditions.items()}
+            visible = {n: self.met("visible", each) for n, each in conditions.items()}
         except Exception as error:
             self._fail("visible", error)
             return (frozenset(rules.visible),) * number
 
         return tuple(
-            frozenset([name for name, each in shown.items() if not each[index]])
+            frozenset([name for name, each in visible.items() if not each[index]])
             for index in range(number)
         )
 

@@ -142,8 +142,8 @@ def schemas_of(service: Service, params: Params | None = None) -> Schemas:
 
     if find := classes.get("find"):
         if find.result is not None:
-            found = find.result.json_schema(part)
-            shapes = {None: found, list: list_of(found), Page: page_of(found)}
+            answer = find.result.json_schema(part)
+            shapes = {None: answer, list: list_of(answer), Page: page_of(answer)}
             changes["found"] = shapes[find.shape]
 
         if find.query is not None:
@@ -157,22 +157,22 @@ def _written(data: DataSchema, body: Schema, own: Schema, record: Schema) -> Sch
     not take, and with those that a class which allows others leaves to it. It may
     repeat values of the record.
     """
-    fields, shown = own.get("properties", {}), record.get("properties", {})
-    repeated = shown.keys() & body.get("required", ())
-    left = fields.keys() - data.fields if data.others == "allow" else ()
-    properties = {name: fields[name] for name in fields if name in left} | {
+    fields, readable = own.get("properties", {}), record.get("properties", {})
+    repeated = readable.keys() & body.get("required", ())
+    others = fields.keys() - data.fields if data.others == "allow" else ()
+    properties = {name: fields[name] for name in fields if name in others} | {
         name: schema
         for name, schema in body.get("properties", {}).items()
         if data.names.get(name, name) in fields or name in repeated
     }
-    needed = {*own.get("required", ())} - data.filled
+    mandatory = {*own.get("required", ())} - data.filled
     required = [
         name
         for name in properties
-        if name in body.get("required", ()) or data.names.get(name, name) in needed
+        if name in body.get("required", ()) or data.names.get(name, name) in mandatory
     ]
     # The names of a whole record are taken, too.
     dropped = ("additionalProperties", "required")
     rest = {name: each for name, each in body.items() if name not in dropped}
-    written = {**rest, "properties": properties}
-    return {**written, "required": required} if required else written
+    whole = {**rest, "properties": properties}
+    return {**whole, "required": required} if required else whole

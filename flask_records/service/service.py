@@ -176,8 +176,8 @@ class Service(CallSignals, Methods):
         """The schemas by method."""
         all_methods = (*METHODS, *self.custom_methods)
         public = public or self.capabilities.public_by_default
-        named = all_methods if public is True else public or ()
-        self.public = frozenset(names_of("public", named))
+        names = all_methods if public is True else public or ()
+        self.public = frozenset(names_of("public", names))
         """The names of the methods that need no token."""
         check_methods("public", path, self.public, all_methods)
         self.rules = AccessRules(self, readable, allow)
@@ -212,12 +212,12 @@ class Service(CallSignals, Methods):
         """
 
         def call(
-            method: str, asked: AnyParams, id: Id = None, data: t.Any = None
+            method: str, own: AnyParams, id: Id = None, data: t.Any = None
         ) -> t.Any:
-            asked = Params.of(asked)
-            own = replace(params, query=asked.query, lock=asked.lock, paginate=paginate)
-            own.route, own.extra = {}, {}
-            context = HookContext(self, method, own, id, data)
+            own = Params.of(own)
+            joint = replace(params, query=own.query, lock=own.lock, paginate=paginate)
+            joint.route, joint.extra = {}, {}
+            context = HookContext(self, method, joint, id, data)
             self.check_access(context, is_counted=is_counted)
             return self.result_of(self.call(context), params)
 

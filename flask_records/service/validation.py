@@ -101,8 +101,8 @@ class MethodSchemas:
 
         # A model keeps the names that the client has sent otherwise.
         if names.keys() != schema.fields or schema.others == "ignore":
-            sent = [names.get(name, name) for name in state.client_fields]
-            state.client_fields = names_of_bodies(context.data).intersection(sent)
+            fields = [names.get(name, name) for name in state.client_fields]
+            state.client_fields = names_of_bodies(context.data).intersection(fields)
 
     def _checked_body(
         self, context: HookContext, schema: DataSchema, body: Record
@@ -193,11 +193,11 @@ def check_types(context: HookContext) -> None:
 
 
 def read_schemas(
-    path: str, given: t.Any, methods: Collection[str], *, is_model: bool
+    path: str, option: t.Any, methods: Collection[str], *, is_model: bool
 ) -> dict[str, MethodSchemas]:
     """Return the schemas of a service by method.
 
-    :param given: The option: by method, the model of its data, or a mapping of
+    :param option: The option: by method, the model of its data, or a mapping of
         ``data``, ``query`` and ``result`` to models.
     :param is_model: ``True`` if the six methods belong to a mapped class, whose
         queries and records have rules of their own.
@@ -205,16 +205,16 @@ def read_schemas(
     :raises ValueError: It names something that does not exist.
     :raises RuntimeError: Pydantic is not installed.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(option, Mapping):
         raise TypeError(
             f"'schemas' of '{path}' maps methods to models of pydantic:"
-            f" schemas={{'create': UserCreate}}, not {given!r}."
+            f" schemas={{'create': UserCreate}}, not {option!r}."
         )
 
-    check_methods("schemas", path, given, methods)
+    check_methods("schemas", path, option, methods)
     schemas = {}
 
-    for method, parts in given.items():
+    for method, parts in option.items():
         parts = parts if isinstance(parts, Mapping) else {"data": parts}
         allowed = ["data"] if method not in METHODS or method in BODIES else []
         allowed += [] if is_model and method in METHODS else ["query", "result"]
@@ -222,10 +222,10 @@ def read_schemas(
 
         for part, value in parts.items():
             if part not in allowed:
-                named = ", ".join(allowed) or "none: its columns have its rules"
+                text = ", ".join(allowed) or "none: its columns have its rules"
                 raise ValueError(
                     f"'schemas' of '{path}' has '{part}' for '{method}', which takes"
-                    f" {named}."
+                    f" {text}."
                 )
 
             shape, model = t.cast("t.Any", t.get_origin(value)), value
@@ -273,7 +273,7 @@ def _each_body(
     if not is_one and context.method != "create":
         raise not_an_object(context.method)
 
-    found: dict[str, Problem] = {}
+    all_problems: dict[str, Problem] = {}
 
     for index, each in enumerate(bodies):
         body, problems = check(each)
@@ -281,12 +281,12 @@ def _each_body(
         place = () if is_one else (str(index),)
 
         for name, problem in problems.items():
-            found[".".join(filter(None, (*place, name))) or "data"] = problem
+            all_problems[".".join(filter(None, (*place, name))) or "data"] = problem
 
-        if len(found) > MAX_ERRORS:
+        if len(all_problems) > MAX_ERRORS:
             break
 
-    refuse(found)
+    refuse(all_problems)
     return checked[0] if is_one else checked
 
 
