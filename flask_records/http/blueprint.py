@@ -191,16 +191,16 @@ class ServiceBlueprint:
         service, id, query = self.service, context.id, deepcopy(context.params.query)
         # Nobody else writes the record until the commit.
         params = replace(context.params, query=query, extra={}, lock=True)
-        read = HookContext(service, BY_VERB["GET"][id is not None], params, id)
+        read_context = HookContext(service, BY_VERB["GET"][id is not None], params, id)
 
         with Transaction(is_final=True):
             try:
-                service.check_access(read, is_counted=False)
-                service.call(read)
+                service.check_access(read_context, is_counted=False)
+                service.call(read_context)
             except (MethodNotAllowed, NotFound) as error:
                 raise PreconditionFailed(NOT_THERE) from error
 
-            response = current_app.make_response(self._formatted(read))
+            response = current_app.make_response(self._formatted(read_context))
 
             if not response.is_sequence:
                 response.close()

@@ -255,13 +255,13 @@ def has_body(request: Request) -> bool:
 def parser_of(request: Request, parsers: Mapping[str, BodyParser]) -> BodyParser | None:
     """Return the parser of a request's media type, or of a range that it is in."""
     type = request.mimetype
-    found = parsers.get(type)
+    parser = parsers.get(type)
 
-    if found is None:
+    if parser is None:
         kind = type.partition("/")[0]
-        found = parsers.get(f"{kind}/*") or parsers.get("*/*")
+        parser = parsers.get(f"{kind}/*") or parsers.get("*/*")
 
-    return found
+    return parser
 
 
 def max_size(request: Request, parser: BodyParser | None) -> int:

@@ -172,14 +172,14 @@ def version_of(folder: Path) -> str:
 @cache
 def modules_of(folder: Path, *names: str) -> tuple[str, ...]:
     """Return the names of modules in JavaScript, and of all that these import."""
-    needed = dict.fromkeys(names)
+    modules = dict.fromkeys(names)
 
     for each in names:
         for name in IMPORTS.findall((folder / each).read_text()):
             path = normpath(Path(each).parent / name)
-            needed |= dict.fromkeys(modules_of(folder, path))
+            modules |= dict.fromkeys(modules_of(folder, path))
 
-    return (*needed,)
+    return (*modules,)
 
 
 def protect(response: Response, *, images: str = "'self' data:") -> Response:

@@ -133,8 +133,8 @@ class ErrorHandler:
         """Return an error as clients see it. Log the server's with its traceback, but
         each reason why it is unavailable in one line a second.
         """
-        shown = unavailable(error) or error
-        visible = to_records_error(shown, debug=current_app.debug)
+        reason = unavailable(error) or error
+        visible = to_records_error(reason, debug=current_app.debug)
 
         if isinstance(visible, Unavailable):
             if self._outages.is_due(visible.message):

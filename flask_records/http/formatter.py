@@ -93,17 +93,17 @@ def format_json(context: HookContext) -> Response:
     An empty result, that is ``None``, ``False``, ``0`` or an empty text, gives a 204.
     One that comes piece by piece gives a stream of Server-Sent Events.
     """
-    sent = context.sent
+    value = context.sent
 
-    if comes_in_pieces(sent):
+    if comes_in_pieces(value):
         viewer = context.params.user
         return stream(context, lambda piece: b"data: %b\n\n" % dumps(piece, viewer))
 
-    if sent is NO_RESULT or (not sent and not isinstance(sent, (list, dict, tuple))):
+    if value is NO_RESULT or (not value and not isinstance(value, (list, dict, tuple))):
         return empty(context.status_code or 204)
 
     status = context.status_code or (201 if context.method == "create" else 200)
-    body = check_answer(context.method, dumps(sent, context.params.user))
+    body = check_answer(context.method, dumps(value, context.params.user))
     return json_response(body, status)
 
 

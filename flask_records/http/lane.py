@@ -119,17 +119,17 @@ class Lane:
 
             return adapter
 
-        found = self._rule_of(path)
+        match = self._rule_of(path)
 
         if (
-            found is None
-            or environ["REQUEST_METHOD"] not in (found[0].methods or ())
+            match is None
+            or environ["REQUEST_METHOD"] not in (match[0].methods or ())
             or "HTTP_UPGRADE" in environ
             or not path.isascii()
         ):
             return self._fallback(request)
 
-        return ServiceAdapter(self._fallback, request, found)  # type: ignore[return-value]  # it has what Flask asks for
+        return ServiceAdapter(self._fallback, request, match)  # type: ignore[return-value]  # it has what Flask asks for
 
     def full_dispatch_request(self) -> Response:
         """Return the response to the current request."""

@@ -57,8 +57,8 @@ def origin_of(url: str) -> str | None:
     if scheme not in PORTS or not host or "@" in parts.netloc or not host.isascii():
         return None
 
-    shown = "" if port in (None, PORTS[scheme]) else f":{port}"
-    return f"{scheme}://[{host}]{shown}" if ":" in host else f"{scheme}://{host}{shown}"
+    end = "" if port in (None, PORTS[scheme]) else f":{port}"
+    return f"{scheme}://[{host}]{end}" if ":" in host else f"{scheme}://{host}{end}"
 
 
 def parse_origins(value: t.Any, place: str) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ PLACEHOLDER = re.compile(r"<(?:(?P<converter>\w+)(?:\([^<>]*\))?:)?(?P<name>\w+)
 COLON_PLACEHOLDER = re.compile(r"(^|/):(\w+)")
 """A placeholder of a path as FeathersJS has it."""
 
-TAKEN: t.Final = """\
+SAME_URL: t.Final = """\
 The views '{}' and '{}' have the same URL: {}. Give one of them another path, or all \
 services a prefix: FlaskRecords(url_prefix="/api"). RECORDS_OPENAPI has the paths of \
 the OpenAPI document and its page.\
@@ -72,13 +72,13 @@ class Routes:
 
         :raises RuntimeError: They do not, or a view has one.
         """
-        seen: dict[tuple[str, str, str], Rule] = {}
+        rules: dict[tuple[str, str, str], Rule] = {}
 
         for rule in app.url_map.iter_rules():
             if rule.build_only:
                 continue
 
-            other = seen.setdefault(_place_of(rule), rule)
+            other = rules.setdefault(_place_of(rule), rule)
             names = {_blueprint_of(rule.endpoint), _blueprint_of(other.endpoint)}
 
             if self._blueprints.isdisjoint(names):
@@ -89,7 +89,7 @@ class Routes:
 
             if len(names) > 1:
                 endpoints = other.endpoint, rule.endpoint
-                raise RuntimeError(TAKEN.format(*endpoints, rule.rule))
+                raise RuntimeError(SAME_URL.format(*endpoints, rule.rule))
 
     def endpoint_of(self, path: str) -> str:
         """Return the endpoint of the service at a path, for ``url_for``."""
@@ -107,11 +107,11 @@ class Routes:
         :param path: Its path without the prefix of URLs, as clients of sockets name it.
         """
         try:
-            found, route = self._names.bind("").match(f"/{path.strip('/')}")
+            endpoint, route = self._names.bind("").match(f"/{path.strip('/')}")
         except HTTPException:
             return None, {}
 
-        return t.cast("str", found), dict(route)
+        return t.cast("str", endpoint), dict(route)
 
     def _begin(self, app: Flask, **options: t.Any) -> None:
         """Check the views that were added since, before the first request.

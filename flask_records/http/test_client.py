@@ -61,15 +61,15 @@ class ClientService(Methods):
     def _call(
         self, method: str, params: AnyParams, id: Id = None, data: t.Any = None
     ) -> t.Any:
-        called = method_named(method)
-        body = dumps(data) if called.has_data else None
+        traits = method_named(method)
+        body = dumps(data) if traits.has_data else None
         response = self._http.open(
             self._url if id is None else f"{self._url}/{quote(str(id), safe='')}",
-            method=called.verb,
+            method=traits.verb,
             query_string=dict(_pairs(Params.of(params).query)),
             content_type=None if body is None else "application/json",
             data=body,
-            headers={} if called.name else {"X-Service-Method": method},
+            headers={} if traits.name else {"X-Service-Method": method},
         )
         answer = response.get_json(silent=True)
 
