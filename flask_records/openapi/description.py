@@ -31,7 +31,7 @@ if t.TYPE_CHECKING:
     from ..service import Service
     from ..service.schemas import Schema, Schemas
 
-Made = t.TypeVar("Made")
+Part = t.TypeVar("Part")
 
 PACKAGE: t.Final = __name__.partition(".")[0]
 
@@ -93,7 +93,7 @@ class ServiceDescription:
         has_model = self.service.capabilities.model is not None
         return self.pages.is_on if has_model else self.schemas.is_paged
 
-    def attempt(self, describe: Callable[[], Made]) -> Made | None:
+    def attempt(self, describe: Callable[[], Part]) -> Part | None:
         """Return a part of the description, or ``None`` if the application's own code
         fails at it: this is in the log, and takes no other service with it.
         """
@@ -222,8 +222,8 @@ class CallDescription:
         if self.is_many and not self.creates_many:
             return object_of(_ungrouped(parts))
 
-        shown = [name for name in (SELECT, POPULATE) if name in parts]
-        return object_of({name: parts[name] for name in shown})
+        names = [name for name in (SELECT, POPULATE) if name in parts]
+        return object_of({name: parts[name] for name in names})
 
     @cached_property
     def data(self) -> Schema | None:
@@ -243,8 +243,8 @@ class CallDescription:
             return self._checked("result")
 
         if self.method == "find" and not self.is_streamed:
-            found = self.service.page or list_of(schemas.item)
-            return found if schemas.found is None else schemas.found
+            answer = self.service.page or list_of(schemas.item)
+            return answer if schemas.found is None else schemas.found
 
         if not self.is_many or self.is_streamed:
             return schemas.record
@@ -258,8 +258,8 @@ class CallDescription:
 
     def _checked(self, part: t.Literal["data", "query", "result"]) -> Schema | None:
         """Return the schema of a part of the call that a class checks, if one does."""
-        checked = getattr(self.service.service.schemas.get(self.method), part, None)
-        return checked and checked.json_schema("body" if part == "data" else part)
+        schema = getattr(self.service.service.schemas.get(self.method), part, None)
+        return schema and schema.json_schema("body" if part == "data" else part)
 
 
 def describe(
@@ -273,7 +273,7 @@ def describe(
         not have, the events of services that the caller may not read, and services
         without any method left.
     """
-    described = []
+    descriptions = []
 
     for service in current_records.services.values():
         accepts, caller, methods = True, params, service.methods
@@ -296,7 +296,7 @@ def describe(
         has_events = any(each in methods for each in reads) if reads else accepts
 
         if methods:
-            described.append(
+            descriptions.append(
                 ServiceDescription(
                     service=service,
                     params=caller,
@@ -305,7 +305,7 @@ def describe(
                 )
             )
 
-    return tuple(described)
+    return tuple(descriptions)
 
 
 def references_of(
@@ -324,16 +324,16 @@ def references_of(
     identified = {
         column: of for of, name, column in reversed(columns) if name == services[of].id
     }
-    found = [
+    references = [
         (of, name, identified[key.column])
         for of, name, column in columns
         for key in column.foreign_keys
         if key.column in identified
     ]
     return {
-        "references": {name: to for of, name, to in found if of == path},
+        "references": {name: to for of, name, to in references if of == path},
         "referrers": [
-            {"path": of, "field": name} for of, name, to in found if to == path
+            {"path": of, "field": name} for of, name, to in references if to == path
         ],
     }
 
@@ -344,7 +344,7 @@ def type_names(ends: Collection[str], reserved: Collection[str]) -> dict[str, st
     name of another type, or reserved.
     """
     services = current_records.services.values()
-    taken = set(reserved)
+    full_names = set(reserved)
     names = {}
 
     # The names that the application gives come first.
@@ -352,11 +352,11 @@ def type_names(ends: Collection[str], reserved: Collection[str]) -> dict[str, st
         name = first = service.name or _name_of_path(service.path)
         numbers = count(2)
 
-        while not taken.isdisjoint(f"{name}{end}" for end in ends):
+        while not full_names.isdisjoint(f"{name}{end}" for end in ends):
             name = f"{first}{next(numbers)}"
 
         names[service.path] = name
-        taken.update(f"{name}{end}" for end in ends)
+        full_names.update(f"{name}{end}" for end in ends)
 
     return names
 

@@ -77,14 +77,14 @@ def document_text(params: Params | None = None) -> bytes:
     tags: list[Mapping[str, str]] = []
     caller = params or Params(provider="rest")
     services = describe(caller, only_usable=params is not None)
-    described = tuple(service for service in services if service.is_sound())
-    failed = ", ".join(each.path for each in services if each not in described)
+    sound = tuple(service for service in services if service.is_sound())
+    failed = ", ".join(each.path for each in services if each not in sound)
 
-    for service in described:
+    for service in sound:
         strategies = records.accesses[service.path].strategies
         accepted = [SCHEMES.get(name, name) for name in strategies]
         schemed: list[Schema] = [{name: []} for name in accepted if name in schemes]
-        operations = Operations(service, described, names, schemed)
+        operations = Operations(service, sound, names, schemed)
         text = {"description": service.text} if service.text else {}
         tags.append({"name": service.tag, **text})
         schemas |= operations.schemas()
@@ -98,7 +98,7 @@ def document_text(params: Params | None = None) -> bytes:
 
     error = reference(ERROR)
     root = request.script_root if has_request_context() else ""
-    made = {
+    content = {
         "openapi": "3.1.0",
         "info": {
             "title": current_title(),
@@ -115,7 +115,7 @@ def document_text(params: Params | None = None) -> bytes:
         },
         "tags": tags,
     }
-    return dumps(made)
+    return dumps(content)
 
 
 def _stream(security: list[dict[str, t.Any]]) -> tuple[str, dict[str, t.Any]]:

@@ -141,7 +141,7 @@ class Operations:
         ends[GROUPS] = service.schemas.groups
         own = [(f"{self._name}{end}", each) for end, each in ends.items() if each]
         records = [(names[each.path], each.schemas.record) for each in services]
-        self._named = [*own, *records]
+        self._components = [*own, *records]
         self._security = security
 
     def schemas(self) -> Iterator[tuple[str, Schema]]:
@@ -152,8 +152,8 @@ class Operations:
         for field, to in schemas.relations.items():
             if to.path in self._names:
                 related = reference(self._names[to.path])
-                shown = list_of(related) if to.is_list else nullable(related)
-                record["properties"] = {**record.get("properties", {}), field: shown}
+                schema = list_of(related) if to.is_list else nullable(related)
+                record["properties"] = {**record.get("properties", {}), field: schema}
 
         yield name, record
 
@@ -196,7 +196,7 @@ class Operations:
 
     def _shown(self, schema: t.Any) -> t.Any:
         """Return a schema that refers to the schemas of the service by their names."""
-        for name, each in self._named:
+        for name, each in self._components:
             if schema is each or (each == schema and "properties" in each):
                 return reference(name)
 
@@ -227,8 +227,8 @@ class Operations:
 
             if by_verb:
                 own = [*parameters, *([_in_path("id", id)] if has_id else [])]
-                made = {verb: self._operation(calls) for verb, calls in by_verb.items()}
-                yield f"{path}{end}", {**({"parameters": own} if own else {}), **made}
+                item = {verb: self._operation(calls) for verb, calls in by_verb.items()}
+                yield f"{path}{end}", {**({"parameters": own} if own else {}), **item}
 
     def webhooks(self) -> Iterator[tuple[str, dict[str, t.Any]]]:
         """Yield the events that clients get, by name. OpenAPI has no other place for
@@ -288,7 +288,7 @@ class Operations:
 
     def _successes(self, calls: Sequence[CallDescription]) -> dict[str, t.Any]:
         """Return the answers to calls that succeed, by status."""
-        made: dict[str, t.Any] = {}
+        answers: dict[str, t.Any] = {}
 
         for is_custom in (False, True):
             group = [call for call in calls if call.is_custom is is_custom]
@@ -300,12 +300,12 @@ class Operations:
             text = "The result of a custom method." if is_custom else "Success."
             status = "201" if group[0].method == CREATE else "200"
             is_streamed = group[0].is_streamed
-            made[status] = PIECES if is_streamed else answer(text, result)
+            answers[status] = PIECES if is_streamed else answer(text, result)
 
             if is_custom and not is_streamed:
-                made["204"] = answer("An empty result.", {})
+                answers["204"] = answer("An empty result.", {})
 
-        return made
+        return answers
 
     def _content(self, calls: Sequence[CallDescription]) -> dict[str, t.Any]:
         """Return the bodies of an operation by media type: a form with files, else
@@ -316,13 +316,13 @@ class Operations:
         fields = [field for body in bodies for field in body.values()]
         has_files = any(field.get("format") == "binary" for field in fields)
         usual = (FILES, JSON) if has_files else (JSON,)
-        named = next(([each] for each in usual if each in types), types)
+        kinds = next(([each] for each in usual if each in types), types)
         # A form is never a list.
-        taken = [each for each in calls if JSON in named or not each.is_many]
-        schemas = [self._data(each) for each in taken]
+        candidates = [each for each in calls if JSON in kinds or not each.is_many]
+        schemas = [self._data(each) for each in candidates]
         schema = {} if {} in schemas else _any_of(schemas)
-        known = (JSON, FILES, "application/x-www-form-urlencoded")
-        return {each: {"schema": schema if each in known else {}} for each in named}
+        standard = (JSON, FILES, "application/x-www-form-urlencoded")
+        return {each: {"schema": schema if each in standard else {}} for each in kinds}
 
     def _data(self, call: CallDescription) -> Schema:
         """Return the schema of the data of a call."""
@@ -369,7 +369,7 @@ def _parameters(query: Schema, method: str) -> list[dict[str, t.Any]]:
     """
     required, parts = query.get("required", ()), query.get("properties", {})
     body = "body" if method_named(method).has_data else None
-    made: dict[str, dict[str, t.Any]] = {}
+    parameters: dict[str, dict[str, t.Any]] = {}
 
     for part in parts.items():
         for name, schema in _flat(*part):
@@ -382,14 +382,14 @@ def _parameters(query: Schema, method: str) -> list[dict[str, t.Any]]:
             ):
                 continue
 
-            needed = {"required": True} if name in required else {}
+            extra = {"required": True} if name in required else {}
             is_direction = schema == DIRECTION
             # Clients leave out null, so that the answer would be that to another query.
             schema = reference(DIRECTION_NAME) if is_direction else _filled(schema)
-            parameter = {"name": name, "in": "query", **needed, "schema": schema}
-            made.setdefault(PUNCTUATION.sub("", name).lower(), parameter)
+            parameter = {"name": name, "in": "query", **extra, "schema": schema}
+            parameters.setdefault(PUNCTUATION.sub("", name).lower(), parameter)
 
-    return [*made.values()]
+    return [*parameters.values()]
 
 
 def _in_path(name: str, schema: Schema) -> dict[str, t.Any]:
@@ -427,14 +427,14 @@ def _filled(schema: t.Any) -> t.Any:
     if not isinstance(schema, Mapping):
         return schema
 
-    made = {name: _filled(each) for name, each in schema.items() if each is not None}
+    rest = {name: _filled(each) for name, each in schema.items() if each is not None}
 
     for name in ("type", "anyOf"):
-        if isinstance(made.get(name), list) and len(made[name]) == 1:
-            [each] = made.pop(name)
-            made |= each if name == "anyOf" else {name: each}
+        if isinstance(rest.get(name), list) and len(rest[name]) == 1:
+            [each] = rest.pop(name)
+            rest |= each if name == "anyOf" else {name: each}
 
-    return made
+    return rest
 
 
 def _any_of(schemas: list[Schema]) -> Schema:

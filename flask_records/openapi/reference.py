@@ -117,13 +117,13 @@ def _send_document(documents: dict[str, bytes]) -> Response:
     if is_own:
         return send_json(document_text(params))
 
-    made = documents.get(request.script_root) or document_text()
+    document = documents.get(request.script_root) or document_text()
 
     # A description that has failed is made again.
-    if FAILED.encode() not in made:
-        documents[request.script_root] = made
+    if FAILED.encode() not in document:
+        documents[request.script_root] = document
 
-    return send_json(made)
+    return send_json(document)
 
 
 def _send_page(**route: t.Any) -> Response:

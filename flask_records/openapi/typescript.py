@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
     from ..service.schemas import Schema
     from .description import CallDescription, ServiceDescription
 
-    Named: t.TypeAlias = Sequence[tuple[Schema, str]]
+    Aliases: t.TypeAlias = Sequence[tuple[Schema, str]]
 
 BODY_ENDS: t.Final = {"create": "Data", "update": "Update", "patch": "Patch"}
 """The ends of the names of bodies, by method."""
@@ -64,8 +64,8 @@ def typescript() -> str:
     services = describe()
     names = type_names(ENDS, CLIENT_NAMES)
     records = [(each.schemas.record, names[each.path]) for each in services]
-    named = [each for each in records if "properties" in each[0]]
-    listed = [
+    pairs = [each for each in records if "properties" in each[0]]
+    members = [
         member(path, f"{names[service.path]}Service")
         for service in services
         for path in _paths_of(service)
@@ -73,8 +73,8 @@ def typescript() -> str:
     issuers = [names[path] for path in current_records.authentications]
     logins = " | ".join(f"{name}Data" for name in issuers) or "never"
     types = [
-        *[text for each in services for text in _Types(each, names, named).declared()],
-        interface("ServiceTypes", listed),
+        *[text for each in services for text in _Types(each, names, pairs).declared()],
+        interface("ServiceTypes", members),
         f"export type LoginData = {logins}\n",
         f"export type LoginResult = {' | '.join(issuers) or 'never'}\n",
     ]
@@ -101,13 +101,13 @@ class _Types:
     """The types of one service, among the names and schemas of all records."""
 
     def __init__(
-        self, service: ServiceDescription, names: Mapping[str, str], named: Named
+        self, service: ServiceDescription, names: Mapping[str, str], aliases: Aliases
     ) -> None:
         self._service = service
         self._schemas = service.schemas
         self._names = names
         self._name = names[service.path]
-        self._named = named
+        self._aliases = aliases
         self._properties = self._schemas.record.get("properties", {})
         self._parts = self._schemas.query.get("properties", {})
         self._fields = self._parts.get(SELECT, {}).get("items", {}).get("enum", ())
@@ -125,7 +125,7 @@ class _Types:
             member(field, names[to.path] + ("[]" if to.is_list else " | null"), "?")
             for field, to in schemas.relations.items()
         ]
-        yield declaration(name, schemas.record, always, relations, self._named)
+        yield declaration(name, schemas.record, always, relations, self._aliases)
 
         for method, end in BODY_ENDS.items():
             if method in service.methods:
@@ -151,21 +151,21 @@ class _Types:
     def _query(self) -> str:
         name, parts, query = f"{self._name}Query", self._parts, self._schemas.query
         # Groups such as $or have queries in them.
-        named = [
+        aliases = [
             (each, f"{name}[]")
             for each in parts.values()
             if "properties" in each.get("items", {})
         ]
 
         if self._fields:
-            named.append((parts[SELECT], "readonly S[]"))
+            aliases.append((parts[SELECT], "readonly S[]"))
 
-        for listed in [parts[each] for each in (POPULATE, *GROUPING) if each in parts]:
-            [names, *_] = listed.get("anyOf", [listed])
-            named.append((listed, f"{type_of(names['items'])} | {type_of(listed)}"))
+        for part in [parts[each] for each in (POPULATE, *GROUPING) if each in parts]:
+            [names, *_] = part.get("anyOf", [part])
+            aliases.append((part, f"{type_of(names['items'])} | {type_of(part)}"))
 
-        needed = query.get("required", ())
-        return declaration(f"{name}{self._generic}", query, needed, named=named)
+        required = query.get("required", ())
+        return declaration(f"{name}{self._generic}", query, required, aliases=aliases)
 
     def _page_of(self, record: str) -> str:
         page = f"Paginated<{record}>"
@@ -176,10 +176,10 @@ class _Types:
         name, service = self._name, self._service
 
         if self._schemas.groups is not None and "find" in service.methods:
-            asked = " | ".join([f'"{n}"' for n in self._parts if n in GROUPING])
+            groups = " | ".join([f'"{n}"' for n in self._parts if n in GROUPING])
             page = self._page_of(f"{name}Groups")
             result = page if service.page else f"{name}Groups[]"
-            params = f"GroupsParams<{name}Query, {asked}>"
+            params = f"GroupsParams<{name}Query, {groups}>"
             yield f"find(params: {params}): Promise<{result}>"
 
     def _method(self, call: CallDescription) -> str:
@@ -189,13 +189,13 @@ class _Types:
 
         if generic:
             query = f"{query}<S>"
-            shown = f"S | {json.dumps(service.id)}"
-            record = f"Selected<{record}, {record}Field, {shown}>"
+            fields = f"S | {json.dumps(service.id)}"
+            record = f"Selected<{record}, {record}Field, {fields}>"
 
-        named = [(each, record) for each in (self._schemas.record, self._schemas.item)]
-        named += [(service.page, self._page_of(record))] if service.page else []
-        named += self._named
-        result = "any" if call.result is None else type_of(call.result, named)
+        pairs = [(each, record) for each in (self._schemas.record, self._schemas.item)]
+        pairs += [(service.page, self._page_of(record))] if service.page else []
+        pairs += self._aliases
+        result = "any" if call.result is None else type_of(call.result, pairs)
         result = f"AsyncIterable<{result}>" if call.is_streamed else result
         id = type_of({**self._properties.get(service.id, {}), "examples": ()})
         data = f"{self._name}{BODY_ENDS.get(call.method, '')}"
@@ -209,8 +209,8 @@ class _Types:
         if call.own_query is not None and call.method != "find":
             query = type_of(call.own_query)
 
-        needed = call.query.get("required")
-        params = f"params: {{ query: {query} }} &" if needed else "params?:"
+        required = call.query.get("required")
+        params = f"params: {{ query: {query} }} &" if required else "params?:"
         arguments.append(f"{params} CallParams<{query}>")
         return f"{call.method}{generic}({', '.join(arguments)}): Promise<{result}>"
 
@@ -220,7 +220,7 @@ def declaration(
     schema: Schema,
     required: Collection[str] = (),
     others: Iterable[str] = (),
-    named: Named = (),
+    aliases: Aliases = (),
 ) -> str:
     """Return the declaration of a type, with the members of its schema and others.
 
@@ -231,7 +231,7 @@ def declaration(
 
     members = [
         _comment(each)
-        + member(key, type_of(each, named), "" if key in required else "?")
+        + member(key, type_of(each, aliases), "" if key in required else "?")
         for key, each in schema["properties"].items()
     ]
     return f"{_comment(schema)}{interface(name, [*members, *others])}"
@@ -249,9 +249,9 @@ def member(name: str, type: str, mark: str = "") -> str:
     return f"{name if is_plain else json.dumps(name)}{mark}: {type}"
 
 
-def type_of(schema: Schema, named: Named = ()) -> str:
+def type_of(schema: Schema, aliases: Aliases = ()) -> str:
     """Return the type of the values of a schema. Some schemas have names."""
-    name = next((name for each, name in named if each == schema), None)
+    name = next((name for each, name in aliases if each == schema), None)
 
     if name is not None:
         return name
@@ -261,20 +261,20 @@ def type_of(schema: Schema, named: Named = ()) -> str:
         return " | ".join(map(json.dumps, values))
 
     ways = [
-        type_of(each, named)
+        type_of(each, aliases)
         for key in ("anyOf", "oneOf")
         for each in schema.get(key, ())
     ]
     kinds = schema.get("type", ())
     kinds = [kinds] if isinstance(kinds, str) else kinds
-    types = ways or [_type_of_kind(kind, schema, named) for kind in kinds]
+    types = ways or [_type_of_kind(kind, schema, aliases) for kind in kinds]
     return " | ".join(dict.fromkeys(types)) or "any"
 
 
-def _type_of_kind(kind: str, schema: Schema, named: Named) -> str:
+def _type_of_kind(kind: str, schema: Schema, aliases: Aliases) -> str:
     """Return the type of the values of a schema that are of one type of JSON."""
     if kind == "array":
-        item = type_of(schema.get("items", {}), named)
+        item = type_of(schema.get("items", {}), aliases)
         return f"({item})[]" if " " in item else f"{item}[]"
 
     if kind != "object":
@@ -282,12 +282,12 @@ def _type_of_kind(kind: str, schema: Schema, named: Named) -> str:
 
     required, values = schema.get("required", ()), schema.get("additionalProperties")
     members = [
-        member(name, type_of(each, named), "" if name in required else "?")
+        member(name, type_of(each, aliases), "" if name in required else "?")
         for name, each in schema.get("properties", {}).items()
     ]
 
     if values is True or not members:
-        value = type_of(values, named) if isinstance(values, dict) else "any"
+        value = type_of(values, aliases) if isinstance(values, dict) else "any"
         members.append(f"[name: string]: {value}")
 
     return f"{{ {'; '.join(members)} }}"
