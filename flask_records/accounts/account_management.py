@@ -249,9 +249,9 @@ class AccountManagement(Capabilities):
         send_later(partial(self._mail, kind, address))
 
     def _verify(self, data: Record, params: Params) -> None:
-        stored, user = self._tokens.take(VERIFY, data.get("value"))
-        is_new = stored["address"] != user[self._field]
-        changes = {self._field: stored["address"]} if is_new else {}
+        record, user = self._tokens.take(VERIFY, data.get("value"))
+        is_new = record["address"] != user[self._field]
+        changes = {self._field: record["address"]} if is_new else {}
 
         try:
             self._prove(user, changes, params)
@@ -265,10 +265,10 @@ class AccountManagement(Capabilities):
     def _set_password(self, kind: str, data: Record, params: Params) -> None:
         """Set the password of a user by a token that was sent to the address."""
         value = _mapping(data.get("value"))
-        stored, user = self._tokens.take(kind, value.get("token"))
+        record, user = self._tokens.take(kind, value.get("token"))
 
         # A token for a new address confirms that address, and nothing else.
-        if stored["address"] != user[self._field]:
+        if record["address"] != user[self._field]:
             raise invalid_token()
 
         self._prove(user, {self._password: self._new_password(value)}, params)
@@ -331,9 +331,9 @@ class AccountManagement(Capabilities):
             raise NotAuthenticated("Not authenticated")
 
         user = self._users.service._get(params.user_id)
-        named = value.get("user")
+        identity = value.get("user")
 
-        if named is not None and self._address_in(named) != user[self._field]:
+        if identity is not None and self._address_in(identity) != user[self._field]:
             raise Forbidden("This is not the user who is logged in.")
 
         with self._authentication.attempt(user[self._field] or ""):

@@ -110,7 +110,7 @@ class MailedTokens:
 
         token = secrets.token_urlsafe(32)
         digest = digest_of(token)
-        stored = {
+        record = {
             "id": digest[:ID_LENGTH],
             "kind": kind,
             "owner": str(id),
@@ -123,10 +123,10 @@ class MailedTokens:
 
         with Transaction():
             # Hooks refuse a user who is blocked.
-            shown = self._authentication.get_user(id)
-            self._table.add(stored)
+            public_user = self._authentication.get_user(id)
+            self._table.add(record)
 
-        self._send(Mail(mail, address, shown, token))
+        self._send(Mail(mail, address, public_user, token))
 
     def notify(self, user: Record) -> None:
         """Tell a user that the password or the address was changed.
@@ -136,8 +136,8 @@ class MailedTokens:
         address = user[self._authentication.username]
 
         if address and is_address(address):
-            shown = self._authentication.get_user(user[self._users.id])
-            self._send(Mail("changed", address, shown))
+            public_user = self._authentication.get_user(user[self._users.id])
+            self._send(Mail("changed", address, public_user))
 
     def take(self, kind: str, token: t.Any) -> tuple[Record, Record]:
         """Return a token as it is stored, and its user. It is used then, unless the
@@ -146,22 +146,22 @@ class MailedTokens:
         :raises BadRequest: It is not valid, or was used meanwhile.
         """
         digest = digest_of(token) if isinstance(token, str) else ""
-        stored = self._table.get(digest[:ID_LENGTH], kind)
+        record = self._table.get(digest[:ID_LENGTH], kind)
 
-        if stored is None or not hmac.compare_digest(stored["digest"], digest):
+        if record is None or not hmac.compare_digest(record["digest"], digest):
             raise invalid_token()
 
         try:
-            user = self._users.service._get(stored["owner"])
+            user = self._users.service._get(record["owner"])
         except NotFound as error:
             raise invalid_token() from error
 
-        is_new = stored["state"] == self._state(kind, user)
+        is_new = record["state"] == self._state(kind, user)
 
-        if not is_new or not self._table.remove(stored["id"]):
+        if not is_new or not self._table.remove(record["id"]):
             raise invalid_token()
 
-        return stored, user
+        return record, user
 
     def _state(self, kind: str, user: Record) -> str:
         """Return a fingerprint of what a token depends on."""

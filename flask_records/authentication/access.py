@@ -46,7 +46,7 @@ class Access:
     strategies: Collection[str]
     """The names of the strategies that are accepted."""
 
-    named: str | None = None
+    issuer: str | None = None
     """The path of the authentication service, if the application names one."""
 
     def check(self) -> None:
@@ -59,9 +59,9 @@ class Access:
         if service is not None:
             beginning = f"The service '{self.path}' accepts"
             service.check_strategies(self.strategies, beginning)
-        elif self.named is not None:
+        elif self.issuer is not None:
             raise RuntimeError(
-                f"The service '{self.path}' asks '{self.named}', which is not an"
+                f"The service '{self.path}' asks '{self.issuer}', which is not an"
                 " authentication service."
             )
 
@@ -103,7 +103,7 @@ class Access:
 
     def find_service(self) -> AuthenticationService | None:
         """Return the authentication service to ask, if there is one."""
-        return find_authentication(self.authentications, self.named)
+        return find_authentication(self.authentications, self.issuer)
 
     def accepts(self, params: Params) -> bool:
         """Return whether the service accepts a valid login."""

@@ -38,7 +38,7 @@ PREFIX: t.Final = 8
 USE: t.Final = 60
 """The seconds within which the last use of a key is written once."""
 
-MADE: t.Final = ("prefix", "digest", "proof", "issued", "used")
+READ_ONLY: t.Final = ("prefix", "digest", "proof", "issued", "used")
 """The fields of a key that no client writes."""
 
 
@@ -82,7 +82,7 @@ class ApiKeys(SQLAlchemyService):
             model,
             session=session,
             hidden=["digest", "proof"],
-            readonly=[*MADE, user],
+            readonly=[*READ_ONLY, user],
             write_once=["scopes", "expires"],
             extra_fields={"key": str},
         )
@@ -114,17 +114,17 @@ class ApiKeys(SQLAlchemyService):
         # A key ends as a token would that was issued now.
         _, claims = authentication.create_token({authentication.id: user})
         key = secrets.token_urlsafe(32)
-        made = (key[:PREFIX], digest_of(key), claims["jti"], claims["iat"], None)
-        body = {**data, **dict(zip(MADE, made, strict=True)), self._user: user}
+        values = (key[:PREFIX], digest_of(key), claims["jti"], claims["iat"], None)
+        body = {**data, **dict(zip(READ_ONLY, values, strict=True)), self._user: user}
         record = t.cast("Record", super().create(body, params))
-        shown, call = {**record, "key": key}, call_stack.get()
+        answer, call = {**record, "key": key}, call_stack.get()
 
         if not is_client:
-            return shown
+            return answer
 
         # Hooks, and what they write down, get the record without the key.
         if call is not None and call.params is params:
-            call.dispatch = shown
+            call.dispatch = answer
 
         return record
 
@@ -132,8 +132,8 @@ class ApiKeys(SQLAlchemyService):
         self, service: AuthenticationService, data: Record, params: Params
     ) -> Record:
         query = {"digest": digest_of(str(data.get("apiKey")))}
-        found = t.cast("list[Record]", self._records._find(Params(query=query)))
-        key = next(iter(found), None)
+        keys = t.cast("list[Record]", self._records._find(Params(query=query)))
+        key = next(iter(keys), None)
 
         if key is None:
             raise NotAuthenticated("Invalid API key")
@@ -166,10 +166,10 @@ def _parse(headers: Headers) -> Record | None:
 
 def _check_scopes(scopes: t.Any) -> None:
     services = current_records.services
-    known = [*services]
-    known += [f"{path}.{name}" for path in services for name in services[path].methods]
+    names = [*services]
+    names += [f"{path}.{name}" for path in services for name in services[path].methods]
     # An empty list is not the same as all that the user may do.
     is_list = isinstance(scopes, list) and bool(scopes)
 
-    if scopes is not None and not (is_list and all(each in known for each in scopes)):
+    if scopes is not None and not (is_list and all(each in names for each in scopes)):
         raise BadRequest("The scopes are not right.", errors={"scopes": NO_SCOPES})

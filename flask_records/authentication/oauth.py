@@ -279,10 +279,10 @@ class OAuthViews:
         login = {"redirect_uri": _callback_url(client.name), "target": target}
 
         with client.reporting():
-            started = client.create_authorization_url(login["redirect_uri"])
+            authorization = client.create_authorization_url(login["redirect_uri"])
 
-        response = _redirect_to(started.pop("url"))
-        client.keep({**started, **login, "link": link, "query": query})
+        response = _redirect_to(authorization.pop("url"))
+        client.keep({**authorization, **login, "link": link, "query": query})
         return response
 
     def _claims_of_link(self, token: str | None) -> Record | None:
@@ -337,8 +337,8 @@ class OAuthViews:
         with client.reporting():
             raw = client.raw_profile(login, answer)
 
-        done = OAuthLogin(client.provider, raw, login["link"])
-        result = _log_in(self._service, done, login["query"])
+        oauth_login = OAuthLogin(client.provider, raw, login["link"])
+        result = _log_in(self._service, oauth_login, login["query"])
 
         if login["target"] is None:
             return Response(dumps(result), mimetype=JSON)

@@ -66,7 +66,7 @@ CODE = re.compile(r"[A-Za-z_.-]{1,60}")
 
 CANCELLED: t.Final = "The login was cancelled."
 
-REFUSED: t.Final = (
+REFUSAL: t.Final = (
     "{} refused the login. Try again, and tell the owner of this site if it happens"
     " again."
 )
@@ -212,10 +212,10 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         keys = super().fetch_jwk_set(force)["keys"]
         return {"keys": [key for key in keys if key.get("kty") in KEY_TYPES]}
 
-    def raw_profile(self, started: Record, answer: Mapping[str, str]) -> Record:
+    def raw_profile(self, login: Record, answer: Mapping[str, str]) -> Record:
         """Return the profile of a login as the provider sends it.
 
-        :param started: The login, as it began.
+        :param login: The login, as it began.
         :param answer: The answer of the provider.
         """
         if "error" in answer:
@@ -225,8 +225,8 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             raise InvalidResponse("There is no code.")
 
         self._check_issuer(answer.get("iss"))
-        token = self._token(started, answer["code"])
-        claims = self._claims(token, started.get("nonce"))
+        token = self._token(login, answer["code"])
+        claims = self._claims(token, login.get("nonce"))
         # The provider decides whether a token has expired. Authlib would refuse one
         # with a lifetime of less than a minute.
         token = without(token, {"expires_in", "expires_at"})
@@ -235,13 +235,13 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         if claims and raw.get("sub", claims["sub"]) != claims["sub"]:
             raise InvalidResponse("The profile is of another user.")
 
-        stated = {**raw, **self._email(token, raw.get("email"))}
+        profile = {**raw, **self._email(token, raw.get("email"))}
 
         # The provider has verified the address that it states so.
-        if claims.get("email", stated.get("email")) != stated.get("email"):
-            stated = without(stated, {"email_verified"})
+        if claims.get("email", profile.get("email")) != profile.get("email"):
+            profile = without(profile, {"email_verified"})
 
-        return {**stated, **claims}
+        return {**profile, **claims}
 
     def _check_issuer(self, answered: str | None) -> None:
         """Refuse an answer of another provider before that gets the code: RFC 9207."""
@@ -256,10 +256,10 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         if answered != issuer:
             raise InvalidResponse("The answer is from another issuer.")
 
-    def _token(self, started: Record, code: str) -> Record:
+    def _token(self, login: Record, code: str) -> Record:
         names = ("redirect_uri", "code_verifier")
-        kept = {name: started[name] for name in names if name in started}
-        token: Record = self.fetch_access_token(code=code, **kept)
+        values = {name: login[name] for name in names if name in login}
+        token: Record = self.fetch_access_token(code=code, **values)
 
         if not isinstance(token.get("access_token"), str) or not token["access_token"]:
             raise InvalidResponse("There is no access token.")
@@ -352,7 +352,7 @@ def _explain(error: Exception) -> tuple[str, str]:
         case InvalidResponse():
             return INVALID, f"{name}: {error}"
         case OAuthError(error=str(code)) if CODE.fullmatch(code):
-            message = CANCELLED if code in CANCELLATIONS else REFUSED
+            message = CANCELLED if code in CANCELLATIONS else REFUSAL
             return message, f"{name}: {code!r}"
         case HTTPError(response=response):
             message = SILENT if response.status_code >= 500 else INVALID

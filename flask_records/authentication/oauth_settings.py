@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote, urlencode, urljoin, urlsplit
 from ..errors import BadRequest
 from ..http.origins import origin_of, ORIGINS, parse_origins
 from ..settings import Check, FLAG, MAPPING, read_settings, TEXT, TEXTS
-from .providers import KNOWN, Provider
+from .providers import Provider, PROVIDERS
 
 NAME = re.compile(r"[A-Za-z][\w-]{0,49}")
 
@@ -167,8 +167,8 @@ def _provider(name: str, value: t.Any, place: str) -> Provider:
         raise RuntimeError(f"{place} is not a name for a provider.")
 
     example = {"key": "...", "secret": "..."}
-    read = read_settings(place, value, PROVIDER_CHECKS, example=example)
-    options = {option: each for option, each in read.items() if each is not None}
+    settings = read_settings(place, value, PROVIDER_CHECKS, example=example)
+    options = {option: each for option, each in settings.items() if each is not None}
 
     for option in ("key", "secret"):
         if option not in options:
@@ -183,7 +183,7 @@ def _provider(name: str, value: t.Any, place: str) -> Provider:
     if not options.keys().isdisjoint(URLS):
         options = {**dict.fromkeys(URLS), **options}
 
-    provider = replace(KNOWN.get(name, Provider(name)), **options)
+    provider = replace(PROVIDERS.get(name, Provider(name)), **options)
     urls = provider.authorize_url, provider.access_url, provider.profile_url
 
     if provider.discovery_url is None and not all(urls):

@@ -161,7 +161,7 @@ OPENID: t.Final = "openid email profile"
 
 POST: t.Final = "client_secret_post"
 
-KNOWN: dict[str, Provider] = {
+PROVIDERS: dict[str, Provider] = {
     provider.name: provider
     for provider in (
         Provider(

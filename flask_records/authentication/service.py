@@ -360,22 +360,22 @@ class AuthenticationService(Capabilities):
         """
         own = [name for name in self.strategies if name in accepted]
         others = [name for name in self.strategies if name not in accepted]
-        found = self._parse_first(own, headers)
+        credentials = self._parse_first(own, headers)
 
-        if found is None:
+        if credentials is None:
             return self._parse_first(others, headers)
 
         # A strategy may name another one, which need not be accepted.
-        own = [name for name in own if name != found["strategy"]]
-        is_token = own and self.strategies.get(found["strategy"]) is JWT
+        own = [name for name in own if name != credentials["strategy"]]
+        is_token = own and self.strategies.get(credentials["strategy"]) is JWT
 
-        if not is_token or self.has_signed(found[ACCESS_TOKEN]):
-            return found
+        if not is_token or self.has_signed(credentials[ACCESS_TOKEN]):
+            return credentials
 
         # A strategy of the application may read its own token from this header.
         rest = Headers([pair for pair in headers if pair[0].lower() != "authorization"])
         readers = [name for name in own if not self._parse_first([name], rest)]
-        return self._parse_first(readers, headers) or found
+        return self._parse_first(readers, headers) or credentials
 
     def _parse_first(self, names: Iterable[str], headers: Headers) -> Record | None:
         for name in names:
@@ -429,9 +429,9 @@ class AuthenticationService(Capabilities):
             raise NotAuthenticated("Invalid login")
 
         id = user[users.id]
-        user, stored = users.load(id)
+        user, record = users.load(id)
         # Where `get` returns no hash, tokens are compared with nothing.
-        has_hash = users.password in stored or users.password in users.credentials(id)
+        has_hash = users.password in record or users.password in users.credentials(id)
         return VerifiedUser(user, users.service, hash if has_hash else None)
 
     @contextmanager

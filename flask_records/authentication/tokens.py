@@ -270,14 +270,14 @@ class UserTokens:
         if payload["exp"] <= time.time():
             raise refused(EXPIRED)
 
-        user, stored = self._load_unless_revoked(payload)
+        user, record = self._load_unless_revoked(payload)
         id = user[self._users.id]
 
         # A database takes more than one text for the same number.
         if str(id) != str(payload["sub"]):
             raise refused("invalid token")
 
-        hash = stored.get(self._users.password)
+        hash = record.get(self._users.password)
 
         # Hooks may have changed the record, or returned an older one.
         if not self._depends_on(hash, payload):

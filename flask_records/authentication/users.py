@@ -138,9 +138,9 @@ class Users:
 
         # A database may find text in another case, with accents or with spaces.
         for record in t.cast("list[Record]", records):
-            stored = record.get(field)
+            text = record.get(field)
 
-            if not isinstance(stored, str) or normalize(stored) == value:
+            if not isinstance(text, str) or normalize(text) == value:
                 return record
 
         return None
@@ -171,22 +171,22 @@ class Users:
         context = HookContext(users, "get", params, id)
 
         try:
-            sent = users.call(context).sent
+            answer = users.call(context).sent
         except (BadRequest, NotFound) as error:
             raise NotAuthenticated(GONE) from error
 
-        if not isinstance(sent, dict):
+        if not isinstance(answer, dict):
             raise NotAuthenticated(GONE)
 
-        user = without(sent, users.capabilities.hidden | {self.password})
-        stored = context.result if isinstance(context.result, dict) else {}
+        user = without(answer, users.capabilities.hidden | {self.password})
+        record = context.result if isinstance(context.result, dict) else {}
 
         # Rules and hooks get all fields, and clients those that the user may see.
         if users.capabilities.field_rules.visible:
-            hidden = frozenset(unseen_by(user, users, stored))
+            hidden = frozenset(unseen_by(user, users, record))
             user = PrivateRecord(user, users, hidden)
 
-        return user, stored
+        return user, record
 
     def credentials(self, id: Id) -> Record:
         """Return a record with the stored hash of a user, without hooks, or an empty

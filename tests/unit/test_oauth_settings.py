@@ -15,7 +15,7 @@ from flask_records import (
     SQLAlchemyService,
 )
 from flask_records.authentication.oauth_settings import OAuthSettings
-from flask_records.authentication.providers import KNOWN, Provider
+from flask_records.authentication.providers import Provider, PROVIDERS
 from tests.authentication import ANY_LOGIN, API_KEY, Echo, SECRET
 
 URL = "https://provider.example"
@@ -112,7 +112,7 @@ def test_a_known_provider_needs_a_key_and_a_secret_or_is_elsewhere():
     github = parse(github=GITHUB).providers["github"]
     elsewhere = parse(github={**GITHUB, "discovery_url": DISCOVERY})
 
-    assert github == replace(KNOWN["github"], **GITHUB)
+    assert github == replace(PROVIDERS["github"], **GITHUB)
     assert elsewhere.providers["github"].emails_url is None
     assert elsewhere.providers["github"].access_url is None
 
@@ -128,7 +128,7 @@ def test_settings_are_one_value_without_secrets_in_its_text():
     assert "told-to-nobody" not in repr(settings)
     assert settings == OAuthSettings(
         providers={
-            "github": replace(KNOWN["github"], **GITHUB),
+            "github": replace(PROVIDERS["github"], **GITHUB),
             "fake": Provider("fake", **FAKE, scope="email", params={"prompt": "login"}),
         },
         redirect="/after-login",

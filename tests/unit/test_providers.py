@@ -2,7 +2,7 @@
 
 import pytest
 
-from flask_records.authentication.providers import KNOWN, Profile
+from flask_records.authentication.providers import Profile, PROVIDERS
 
 GOOGLE = {
     "iss": "https://accounts.google.com",
@@ -44,7 +44,7 @@ FACE = (
 
 
 def read(provider, raw):
-    return KNOWN[provider].read_profile(raw)
+    return PROVIDERS[provider].read_profile(raw)
 
 
 @pytest.mark.parametrize(
