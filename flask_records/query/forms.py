@@ -68,7 +68,8 @@ class Trial:
         self.impl = impl = type_.load_dialect_impl(dialect)
         """The type of the values that the database has."""
 
-        while isinstance(impl, TypeDecorator):
+        # An interval of SQLAlchemy is a decorator, too, which gives times as spans.
+        while isinstance(impl, TypeDecorator) and not isinstance(impl, sa.Interval):
             impl = impl.load_dialect_impl(dialect)
 
         self.stores_documents = isinstance(impl, sa.JSON)
@@ -162,7 +163,7 @@ class Trial:
         that is stored, if the type takes objects only.
         """
         try:
-            return self._result(self._bind(value))
+            return self._result(self._stored(self._bind(value)))
         except Exception:
             instance = self._result(value) if self._reads_stored else None
 
@@ -171,6 +172,20 @@ class Trial:
 
             self._bind(instance)
             return instance
+
+    def _stored(self, bound: t.Any) -> t.Any:
+        """Return a bound value as the column gives it back: a number in a column of
+        decimals as a decimal, the text of a UUID as a UUID, a moment as its date.
+        """
+        class_: t.Any = self.stored_class
+
+        if class_ is dt.date and isinstance(bound, dt.datetime):
+            return bound.date()
+
+        if isinstance(bound, STORED.get(class_, ())) and not isinstance(bound, class_):
+            return class_(str(bound)) if class_ is Decimal else class_(bound)
+
+        return bound
 
     def _first_of(
         self, own: Sequence[t.Any], others: Sequence[t.Any]

@@ -8,7 +8,9 @@ import enum
 import hashlib
 import json
 import pickle
+import uuid
 from contextlib import contextmanager
+from decimal import Decimal
 from types import SimpleNamespace
 from urllib.parse import quote
 
@@ -132,6 +134,46 @@ class Address(sa.TypeDecorator):
 
     def process_bind_param(self, value, dialect):
         return value
+
+
+class Rounded(sa.TypeDecorator):
+    """A number, which it binds as a float, and gets as a decimal."""
+
+    impl = sa.Numeric(8, 2)
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else float(value)
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else value.quantize(Decimal("0.01"))
+
+
+class GUID(sa.TypeDecorator):
+    """As in Advanced Alchemy: text for the driver of PostgreSQL, which gives UUIDs."""
+
+    impl = sa.Uuid
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        is_text = value is not None and dialect.name == "postgresql"
+        return str(value) if is_text else value
+
+    def process_result_value(self, value, dialect):
+        return value if value is None else uuid.UUID(int=value.int)
+
+
+def same(type_):
+    """A type that gives back what it gets."""
+
+    class Same(sa.TypeDecorator):
+        impl = type_
+        cache_ok = True
+
+        def process_result_value(self, value, dialect):
+            return value
+
+    return Same()
 
 
 class Celsius:
@@ -261,6 +303,23 @@ TYPES = {
     "yes or no": (YesNo(), [True, False], ["x"]),
     "object": (Temperature(), [5, 0], ["x", 1.5]),
     "even": (Even(), [2, 4], [3]),
+    "rounded": (Rounded(), ["9.90", "5.00"], ["x"]),
+    "GUID": (
+        GUID(),
+        [
+            "12345678-1234-1234-1234-123456789012",
+            "12345678-1234-1234-1234-123456789013",
+        ],
+        ["x"],
+    ),
+    "same decimal": (same(sa.Numeric(8, 2)), ["9.90", "5.00"], ["x"]),
+    "same float": (same(sa.Double()), [0.5, 2.25], ["x"]),
+    "same date": (
+        same(sa.Date()),
+        ["2026-01-01", "2026-01-02"],
+        ["x", "2026-01-01T15:00:00Z"],
+    ),
+    "same interval": (same(sa.Interval()), [90.0, 1.0], ["x"]),
 }
 
 DOCUMENTS = {
