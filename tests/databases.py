@@ -158,7 +158,7 @@ def leave_the_disk_alone(connection, record):
 
 
 def enforce_foreign_keys(connection, record):
-    if type(connection).__module__.startswith("sqlite3"):
+    if "sqlite3" in type(connection).__module__:
         connection.execute("PRAGMA foreign_keys = ON")
 
 

@@ -124,6 +124,15 @@ CODES: t.Final[Mapping[int | str, ErrorKind]] = {
 }
 """The kinds of errors by the codes of drivers."""
 
+SQLITE_CONSTRAINTS: t.Final[Mapping[str, ErrorKind]] = {
+    "UNIQUE": UNIQUE,
+    "NOT NULL": REQUIRED,
+    "FOREIGN KEY": REFERENCE,
+}
+"""The kinds of errors by the constraint with which SQLite begins its message. RESTRICT
+has the code of triggers, and pysqlite3 one code for all constraints.
+"""
+
 INNER: t.Final[Mapping[str, ErrorKind | None]] = {"42601": MISFIT, "42883": None}
 """The kinds of errors of PostgreSQL that are not of the statement itself: of a value
 such as a tsvector, and of a trigger that calls a function which is not there.
@@ -292,9 +301,9 @@ def _kind_of_code(error: sa.exc.DBAPIError) -> ErrorKind | None:
     if code in INNER and driver.diag.statement_position is None:
         return INNER[code]
 
-    # SQLite has one code for RESTRICT and triggers.
-    if code == "SQLITE_CONSTRAINT_TRIGGER" and str(driver).startswith("FOREIGN KEY"):
-        return REFERENCE
+    if code in ("SQLITE_CONSTRAINT", "SQLITE_CONSTRAINT_TRIGGER"):
+        constraint, _, _ = f"{driver}".partition(" constraint failed")
+        return SQLITE_CONSTRAINTS.get(constraint) or RULE
 
     beginnings = [code[:end] for end in range(len(code), 1, -1)]
     return next((CODES[each] for each in beginnings if each in CODES), None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import signal
 import sys
 
@@ -19,9 +18,10 @@ from flask_records import FlaskRecords, NotFound, SQLAlchemyService
 from ...databases import DATABASES, served, url_of
 
 DRIVERS = {
-    "sqlite": [""],
+    # The second is used in the place of Python's own.
+    "sqlite": ["sqlite3", "pysqlite3"],
     "postgresql": ["psycopg", "psycopg2"],
-    "mariadb": ["pymysql"],
+    "mariadb": ["pymysql", "MySQLdb"],
 }
 CASES = [(each, driver) for each in DATABASES for driver in DRIVERS[each]]
 
@@ -71,16 +71,21 @@ TRIGGERS = {
 def client(request, server_urls):
     kind, driver = request.param
 
-    if driver and importlib.util.find_spec(driver) is None:
-        pytest.skip(f"{driver} is not installed")
-
+    module, options = pytest.importorskip(driver), {}
     url = sa.make_url(server_urls.get(kind, "sqlite://"))
-    url = url.set(drivername=f"{kind}+{driver}") if driver else url
+
+    if kind == "sqlite":
+        options["module"] = module.dbapi2
+    else:
+        url = url.set(drivername=f"{kind}+{driver.lower()}")
+
     records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
     records.add("things", SQLAlchemyService(Thing, multi=True), public=True)
     records.add("owners", SQLAlchemyService(Owner, multi=True), public=True)
 
-    with served(db, records, url.render_as_string(hide_password=False)) as app:
+    text = url.render_as_string(hide_password=False)
+
+    with served(db, records, text, SQLALCHEMY_ENGINE_OPTIONS=options) as app:
         with app.app_context(), db.engine.begin() as connection:
             if kind == "postgresql":
                 drop = "DROP FUNCTION IF EXISTS driver_unlucky CASCADE"
