@@ -67,8 +67,8 @@ def _context_of(
     expected = (*names, "query")
 
     if len(arguments) > len(expected):
-        listed = ", ".join(expected)
-        raise BadRequest(f"'{method}' takes no arguments after: {listed}.")
+        text = ", ".join(expected)
+        raise BadRequest(f"'{method}' takes no arguments after: {text}.")
 
     values = dict(zip(expected, arguments, strict=False))
     query = values.get("query")

@@ -148,7 +148,7 @@ class Connection:
 
     def __post_init__(self) -> None:
         self._allowance: float = BURST * self.calls_per_second
-        self._counted = time.monotonic()
+        self._last_call = time.monotonic()
 
     @property
     def channels(self) -> frozenset[str]:
@@ -213,9 +213,9 @@ class Connection:
     def count_call(self) -> float:
         """Count a call, and return the seconds until it may begin."""
         now, rate = time.monotonic(), self.calls_per_second
-        gained = (now - self._counted) * rate
+        gained = (now - self._last_call) * rate
         self._allowance = min(self._allowance + gained, BURST * rate) - 1
-        self._counted = now
+        self._last_call = now
         return max(0, -self._allowance / rate)
 
 

@@ -166,13 +166,13 @@ class Logins:
 
         for connection in connections:
             credentials = connection.authentication
-            asked = service or connection.login.authenticator or self._default()
+            issuer = service or connection.login.authenticator or self._default()
 
-            if asked is not None and credentials is not None:
-                groups[asked, repr(credentials)][connection] = credentials
+            if issuer is not None and credentials is not None:
+                groups[issuer, repr(credentials)][connection] = credentials
 
-        for (asked, _), group in groups.items():
-            self._check_same(asked, group, is_routine)
+        for (issuer, _), group in groups.items():
+            self._check_same(issuer, group, is_routine)
 
     def _check_same(
         self,

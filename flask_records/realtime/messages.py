@@ -117,8 +117,8 @@ class Recipients:
         self._service = service
         self._messages = messages
         self._connections = connections
-        stored = [message.stored for message in messages]
-        self._rights = Rights(service, stored, are_past=True)
+        past_records = [message.stored for message in messages]
+        self._rights = Rights(service, past_records, are_past=True)
         self._is_public = service.sends_events and not service.public.isdisjoint(READS)
         self._accepted: dict[t.Any, bool] = {}
         self._views: dict[tuple[str, ...], Views] = {}
@@ -237,12 +237,12 @@ def _channels_of(records: FlaskRecords, event: Event) -> list[str]:
         return []
 
 
-def _names(published: t.Any) -> list[str]:
+def _names(result: t.Any) -> list[str]:
     """Return the names of channels that a publisher has returned.
 
     :raises TypeError: It has returned something else.
     """
-    names = [published] if isinstance(published, str) else published or ()
+    names = [result] if isinstance(result, str) else result or ()
 
     if isinstance(names, Mapping) or not all(isinstance(name, str) for name in names):
         raise TypeError(

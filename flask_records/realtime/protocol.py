@@ -96,7 +96,7 @@ PROBE: t.Final = Packet("2probe")
 PROBE_ANSWER: t.Final = Packet("3probe")
 UPGRADE: t.Final = Packet("5")
 NOOP: t.Final = Packet("6")
-LEFT: t.Final = Packet(f"{MESSAGE}{DISCONNECT}")
+DISCONNECTION: t.Final = Packet(f"{MESSAGE}{DISCONNECT}")
 
 
 def opening(welcome: dict[str, t.Any]) -> Packet:

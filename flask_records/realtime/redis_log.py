@@ -69,7 +69,7 @@ class RedisLog(Log):
         self._reader: t.Any = None
         self._position = b""
         self._is_away = self._has_missed = False
-        self._written = 0
+        self._total = 0
 
     def start(self) -> None:
         """Begin to read: what is appended from now on."""
@@ -147,10 +147,10 @@ class RedisLog(Log):
 
                 pipeline.execute()
 
-            self._written += sum(map(len, entries))
+            self._total += sum(map(len, entries))
 
-            if self._written > LOOK_SIZE:
-                self._written = 0
+            if self._total > LOOK_SIZE:
+                self._total = 0
                 self._trim()
         except ERRORS as error:
             self._is_away = True

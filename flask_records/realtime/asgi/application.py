@@ -335,9 +335,9 @@ def _with_cors(environ: WSGIEnvironment, send: Send) -> Send:
     }
 
     if environ["REQUEST_METHOD"] == "OPTIONS":
-        wanted = environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", "")
+        names = environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", "")
         headers["access-control-allow-methods"] = "OPTIONS, GET, POST"
-        headers["access-control-allow-headers"] = wanted
+        headers["access-control-allow-headers"] = names
 
     lines = [(name.encode(), headers[name].encode("latin-1")) for name in headers]
 

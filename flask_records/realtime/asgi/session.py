@@ -170,7 +170,7 @@ class Session(Client):
     def dismiss(self, event: ClientEvent) -> None:
         """Disconnect the client from Socket.IO, and let it hang up."""
         self.send_event(event)
-        self._offer(packets.LEFT)
+        self._offer(packets.DISCONNECTION)
 
         if self.is_open:
             self._is_dropped, self._is_awaited, self.deadline = True, False, math.inf

@@ -116,10 +116,10 @@ class Worker:
     # The event loop calls these methods.
 
     def _put(
-        self, connections: Sequence[Connection], tell: Callable[[t.Any], None]
+        self, connections: Sequence[Connection], send: Callable[[t.Any], None]
     ) -> None:
         self.waiting += len(connections)
-        self._posted.put_nowait((connections, tell))
+        self._posted.put_nowait((connections, send))
 
     def begin(self) -> None:
         """Run what is posted in the event loop that is running."""
@@ -227,7 +227,7 @@ class Worker:
         number = 0
 
         while True:
-            connections, tell = await self._posted.get()
+            connections, send = await self._posted.get()
             behind = set()
 
             for connection in connections:
@@ -237,7 +237,7 @@ class Worker:
 
                 if client is not None:
                     try:
-                        tell(client)
+                        send(client)
                     except Exception:
                         # The other clients must get theirs.
                         logger.exception("An event could not be sent to a client.")
@@ -275,12 +275,12 @@ class Worker:
         while True:
             await asyncio.sleep(CHECK_INTERVAL)
             now = time.monotonic()
-            needed, self.admission.refused = self.admission.refused, 0
+            number, self.admission.refused = self.admission.refused, 0
 
             for client in list(self.clients.values()):
                 try:
-                    if needed and client.make_room(now):
-                        needed -= 1
+                    if number and client.make_room(now):
+                        number -= 1
                     else:
                         client.check(now)
                 except Exception:

@@ -64,14 +64,14 @@ class Upload:
         self._announced = int(length) if length.isdigit() else 0
         self._file = SpooledTemporaryFile(MAX_IN_MEMORY)
         self._limit: int | None = None
-        self._counted = 0
+        self._size = 0
 
     def __enter__(self) -> Upload:
         return self
 
     def __exit__(self, *error: t.Any) -> None:
         self._file.close()
-        self._worker.uploaded -= self._counted
+        self._worker.uploaded -= self._size
 
     async def read(self, receive: Receive) -> InputStream:
         """Return the body, once it has arrived.
@@ -108,8 +108,8 @@ class Upload:
             raise RequestEntityTooLarge
 
         if total > MAX_UNCHECKED:
-            self._worker.uploaded += size - self._counted
-            self._counted = size
+            self._worker.uploaded += size - self._size
+            self._size = size
 
             if self._worker.uploaded > bounds_of(self._app).uploads:
                 words = "Too many uploads are in progress. Try again."
@@ -185,7 +185,7 @@ class Exchange:
         self._start: dict[str, t.Any] | None = None
         self._length: int | None = None
         self._parts: list[bytes] = []
-        self._unsent = self._written = 0
+        self._unsent = self._total = 0
         self._is_gone = False
         self._watcher: asyncio.Task[None] | None = None
 
@@ -215,7 +215,7 @@ class Exchange:
         self, status: str, headers: list[tuple[str, str]], exc_info: t.Any = None
     ) -> Callable[[bytes], None]:
         """Take the status and the headers of the response, as WSGI has it."""
-        if exc_info is not None and self._written:
+        if exc_info is not None and self._total:
             raise exc_info[1].with_traceback(exc_info[2])
 
         pairs = []
@@ -244,11 +244,11 @@ class Exchange:
             return
 
         self._parts.append(data)
-        self._written += len(data)
+        self._total += len(data)
         self._unsent += len(data)
 
         if self._length is None or (
-            self._unsent >= MAX_UNSENT and self._written < self._length
+            self._unsent >= MAX_UNSENT and self._total < self._length
         ):
             self._wait_until_sent()
 
