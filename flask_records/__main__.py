@@ -69,20 +69,20 @@ def serve(url: str, write: bool, tables: str, token: str | None, port: int) -> N
 @click.option("--realtime/--no-realtime", default=None, help="Events for browsers.")
 @click.option("--accounts/--no-accounts", default=None, help="Mails about accounts.")
 @click.option("--from", "url", help="A database to write the models of.")
-def new(name: str, yes: bool, url: str | None, **given: t.Any) -> None:
+def new(name: str, yes: bool, url: str | None, **options: t.Any) -> None:
     """Write a new application into a folder NAME, and ask what it is to have."""
     for option, (question, default, type_) in QUESTIONS.items():
         # The URL names the kind of its database.
         is_known = yes or (url is not None and option == "database")
 
-        if given[option] is None:
+        if options[option] is None:
             answer = (
                 default if is_known else click.prompt(question, default, type=type_)
             )
-            given[option] = answer
+            options[option] = answer
 
     try:
-        write_project(Path(), name, url=url, **given)
+        write_project(Path(), name, url=url, **options)
     except (SQLAlchemyError, ValueError) as error:
         raise click.ClickException(str(error)) from error
 

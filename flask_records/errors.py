@@ -240,14 +240,14 @@ def is_answer(error: Exception) -> bool:
 
 def without_parameters(error: BaseException) -> BaseException:
     """Return an error without values sent to a database, in its causes either."""
-    seen: set[int] = set()
+    ids: set[int] = set()
     causes: list[BaseException | None] = [error]
 
     while causes:
         cause = causes.pop()
 
-        if cause is not None and id(cause) not in seen:
-            seen.add(id(cause))
+        if cause is not None and id(cause) not in ids:
+            ids.add(id(cause))
             causes += [cause.__cause__, cause.__context__]
             cause.args = tuple(
                 SHOWN_STATEMENT.sub("near ...", part) if isinstance(part, str) else part

@@ -173,8 +173,8 @@ def out_of_range(minimum: int, maximum: int) -> Problem:
 
 def no_choice(choices: Iterable[str]) -> Problem:
     """Return the problem of a value outside of a list."""
-    listed = list(choices)
-    return Problem(f"is not one of {', '.join(listed)}", "choice", choices=listed)
+    values = list(choices)
+    return Problem(f"is not one of {', '.join(values)}", "choice", choices=values)
 
 
 def not_for(operator: str) -> Problem:

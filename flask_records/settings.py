@@ -78,8 +78,8 @@ def read_settings(
         check = checks[key]
 
         if not check.is_valid(value):
-            shown = "" if check.is_secret else f", not {value!r}"
-            requirement = f"{check.requirement}{shown}"
+            end = "" if check.is_secret else f", not {value!r}"
+            requirement = f"{check.requirement}{end}"
             raise RuntimeError(f"{place}[{key!r}] must be {requirement}.")
 
     return dict(settings)

@@ -29,7 +29,7 @@ DRIVERS: t.Final[Mapping[str, Collection[str]]] = {
 
 UNKNOWN_DRIVER: t.Final = """\
 Flask-Records does not know the driver '{name}': a write may fail, or be answered with \
-the status of another error. Use {known}. If you have tried what you need, say so: \
+the status of another error. Use {names}. If you have tried what you need, say so: \
 {setting} = ['{name}'].\
 """
 
@@ -85,9 +85,9 @@ def check_driver(dialect: sa.Dialect, config: Mapping[str, t.Any]) -> None:
     if dialect.driver in drivers or name in names_of(SETTING, config.get(SETTING, ())):
         return
 
-    known = [f"{each}+{driver}" for each in DRIVERS for driver in DRIVERS[each]]
-    own = [each for each in known if each.startswith(f"{dialect.name}+")] or known
-    text = UNKNOWN_DRIVER.format(name=name, known=" or ".join(own), setting=SETTING)
+    names = [f"{each}+{driver}" for each in DRIVERS for driver in DRIVERS[each]]
+    own = [each for each in names if each.startswith(f"{dialect.name}+")] or names
+    text = UNKNOWN_DRIVER.format(name=name, names=" or ".join(own), setting=SETTING)
     raise RuntimeError(text)
 
 

@@ -454,8 +454,8 @@ def _on_primary(session: t.Any) -> Iterator[None]:
     find_bind = session.get_bind
 
     def find_bind_to_write(mapper: t.Any = None, **others: t.Any) -> t.Any:
-        written = {} if mapper is None else _bind_to_write(sa.inspect(mapper))
-        return find_bind(**others | written)
+        bind = {} if mapper is None else _bind_to_write(sa.inspect(mapper))
+        return find_bind(**others | bind)
 
     if has_usual_binds(session):
         yield

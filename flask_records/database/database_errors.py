@@ -355,7 +355,7 @@ def _names_in(
     if kind is REFERRED_TO:
         return [fields.id.name]
 
-    named = scope.names | scope.writable
+    caller_names = scope.names | scope.writable
     tables = [each for each in fields.mapper.tables if isinstance(each, sa.Table)]
     indexes = _unique_indexes(tables) if kind is UNIQUE else _checks(tables)
 
@@ -369,7 +369,7 @@ def _names_in(
             name
             for name, column in fields.columns.items()
             if re.search(rf"(?<![\w.]){re.escape(column.name)}(?![\w(])", text)
-            and name in named
+            and name in caller_names
         ]
 
         if names:
@@ -382,8 +382,8 @@ def _names_in(
 
     # Whatever the reason is, it is the only value.
     if kind in (RULE, MISFIT) and is_alone:
-        written = {name for body in bodies for name in body}
-        return [*written & named] if len(written) == 1 else []
+        body_names = {name for body in bodies for name in body}
+        return [*body_names & caller_names] if len(body_names) == 1 else []
 
     if kind is not REFERENCE:
         return []
@@ -394,7 +394,7 @@ def _names_in(
         for name, column in fields.columns.items()
         if column.foreign_keys and any(body.get(name) is not None for body in bodies)
     }
-    return [*keys & named] if len(keys) == 1 else []
+    return [*keys & caller_names] if len(keys) == 1 else []
 
 
 def _unique_indexes(tables: Sequence[sa.Table]) -> dict[str, str]:

@@ -130,26 +130,26 @@ class CursorStatement:
 
     def _describe(self, cursor: t.Any) -> None:
         if self._converts is None:
-            found = [
+            processors = [
                 (index, each.result_processor(self._dialect, column[1]))
                 for index, (each, column) in enumerate(
                     zip(self._types, cursor.description, strict=True)
                 )
             ]
-            self._converts = [(i, convert) for i, convert in found if convert]
+            self._converts = [(i, convert) for i, convert in processors if convert]
 
     def converted(self, rows: Rows) -> Rows:
         """Return rows with the values of the driver as values of Python."""
         if not self._converts:
             return rows
 
-        converted = [*map(list, rows)]
+        copies = [*map(list, rows)]
 
         for index, convert in self._converts:
-            for row in converted:
+            for row in copies:
                 row[index] = convert(row[index])
 
-        return converted
+        return copies
 
 
 def connect(engine: sa.Engine) -> sa.PoolProxiedConnection:

@@ -22,7 +22,7 @@ application: lazy-apps = true.\
 _engines: WeakSet[sa.Engine] = WeakSet()
 """The engines of all applications."""
 
-_left: list[sa.Pool] = []
+_pools: list[sa.Pool] = []
 """The pools of parents. Some drivers would end a connection that nobody refers to."""
 
 
@@ -48,7 +48,7 @@ def _open_anew() -> None:
     for engine in _engines:
         # A database in memory is in its connection.
         if isinstance(engine.pool, QueuePool):
-            _left.append(engine.pool)
+            _pools.append(engine.pool)
             engine.dispose(close=False)
 
 

@@ -90,27 +90,27 @@ class JoinedSession:
 
         self.own: sa.Connection | None = None
         """The connection of the call, as long as nobody has used the session."""
-        self._given: sa.Connection | None = None
+        self._connection: sa.Connection | None = None
         self._is_offered = False
         self._unopened: orm.Session | None = None
         self._scope: Hashable = None
         self._sample: orm.Session | None = None
         self._binds: dict[t.Any, sa.Engine | sa.Connection] = {}
-        used = self.in_use
-        self.is_in_progress = used is not None and _has_work(used)
+        session = self.in_use
+        self.is_in_progress = session is not None and _has_work(session)
         """``True`` if the application had begun to write in the session before."""
-        self._is_begun = used is not None
+        self._is_begun = session is not None
         self._writes_before = 0
         self._written: orm.SessionTransaction | None = None
         self._ending: orm.Session | None = None
 
-        if used is not None and self.is_in_progress:
+        if session is not None and self.is_in_progress:
             # The call is not to commit what it has not written itself.
             if Transaction.current().is_final:
                 with translated():
-                    used.flush()
+                    session.flush()
 
-            self._writes_before = _writes_of(used)
+            self._writes_before = _writes_of(session)
 
     @property
     def session(self) -> orm.Session:
@@ -145,13 +145,13 @@ class JoinedSession:
             return self._binds[mapper]
 
         sample = self.sample
-        found = sample.get_bind(**bind)
+        target = sample.get_bind(**bind)
 
         # A session that routes statements may have another one for each.
         if has_usual_binds(sample):
-            self._binds[mapper] = found
+            self._binds[mapper] = target
 
-        return found
+        return target
 
     def is_of(self, session: orm.Session) -> bool:
         """Return ``True`` if a session is this one."""
@@ -163,7 +163,7 @@ class JoinedSession:
     @property
     def is_used(self) -> bool:
         """``True`` if there is something to commit, to roll back or to miss."""
-        return bool(self.own or self._given or self._written or self.in_use)
+        return bool(self.own or self._connection or self._written or self.in_use)
 
     @property
     def in_use(self) -> orm.Session | None:
@@ -266,7 +266,7 @@ class JoinedSession:
             return
 
         self._withdraw()
-        self.own, self._given = None, own
+        self.own, self._connection = None, own
         mode = session.join_transaction_mode
         session.join_transaction_mode = "control_fully"
 
@@ -432,8 +432,8 @@ class JoinedSession:
 
     def _close(self) -> None:
         """Give the connection of the call back."""
-        connection = self.own or self._given
-        self.own = self._given = None
+        connection = self.own or self._connection
+        self.own = self._connection = None
 
         if connection is not None:
             self._withdraw()

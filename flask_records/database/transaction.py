@@ -60,7 +60,7 @@ class Transaction:
         self._savepoints: dict[Hashable, Savepoint] = {}
         self._after_commit: list[Callable[[], None]] = []
         self._collected: dict[Callable[[list[t.Any]], None], list[t.Any]] = {}
-        self._held: dict[str, AbstractContextManager[t.Any]] = {}
+        self._locks: dict[str, AbstractContextManager[t.Any]] = {}
 
     def __enter__(self) -> t.Self:
         self._parent = parent = self.current_or_none()
@@ -71,7 +71,7 @@ class Transaction:
                 for join in _joining:
                     join(self)
             else:
-                self._sessions, self._held = parent._sessions, parent._held
+                self._sessions, self._locks = parent._sessions, parent._locks
 
             if self._writes:
                 for key in list(self._sessions):
@@ -148,7 +148,7 @@ class Transaction:
         :param key: The key of the lock, which is held once.
         :param lock: A context manager.
         """
-        self._held.setdefault(key, lock)
+        self._locks.setdefault(key, lock)
 
     @classmethod
     def join(cls, key: Hashable, make: Callable[[], T]) -> T:
@@ -268,7 +268,7 @@ class Transaction:
         awaited = [] if self.is_final else [sessions[key] for key in savepoints]
 
         if not awaited:
-            for lock in self._held.values():
+            for lock in self._locks.values():
                 locks.enter_context(lock)
 
         self._release()

@@ -66,7 +66,7 @@ def service_for(params: Params, path: str) -> Record:
     readable = {n: e for n, e in services.items() if {*READS} & {*e.methods}}
     schemas = service.schemas
     calls = {call.method: call for call in reversed(service.calls)}
-    shown = {
+    details = {
         "record": schemas.record,
         "query": schemas.query,
         "relations": {
@@ -77,7 +77,7 @@ def service_for(params: Params, path: str) -> Record:
         **references_of(path, readable),
     }
     return {
-        **(shown if path in readable else dict.fromkeys(shown, {})),
+        **(details if path in readable else dict.fromkeys(details, {})),
         **{n: getattr(schemas, n) if n in calls else {} for n in BODIES},
         "custom": {
             name: {"data": call.data, "result": call.result, "description": call.text}
@@ -103,8 +103,8 @@ def found_by(params: Params, id: str, path: str, query: Record) -> t.Any:
     """
     issuer = params.authenticator
     service = _usable_with(params, path)[path].service
-    seen = issuer.users.as_caller(params, is_counted=False).get(id)
-    user = issuer.get_user(seen[issuer.id])
+    record = issuer.users.as_caller(params, is_counted=False).get(id)
+    user = issuer.get_user(record[issuer.id])
     login = {"strategy": "jwt"}
     own = Params(provider=params.provider, authentication=login, authenticator=issuer)
     own.authenticated, own.user, own.user_id = True, user, user[issuer.id]
@@ -195,11 +195,11 @@ def _summary(service: ServiceDescription) -> Record:
     """Return what the list of services shows of one, as JSON values."""
     public = service.service.public
 
-    described = service.attempt(
+    summary = service.attempt(
         lambda: {"description": service.text, "isPaged": service.is_paged}
     )
     return {
-        **(described or {"description": FAILED, "isPaged": False}),
+        **(summary or {"description": FAILED, "isPaged": False}),
         "path": service.path,
         "placeholders": service.placeholders,
         "methods": [name for name in service.methods if name in METHODS],

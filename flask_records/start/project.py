@@ -53,8 +53,8 @@ def write_project(
     :raises ValueError: The name or the database is not fit for it.
     """
     folder = parent / name
-    taken = {"instance", "migrations", "tests", "wsgi", *sys.stdlib_module_names}
-    is_taken = keyword.iskeyword(name) or name in taken or name.startswith("flask")
+    names = {"instance", "migrations", "tests", "wsgi", *sys.stdlib_module_names}
+    is_taken = keyword.iskeyword(name) or name in names or name.startswith("flask")
 
     if is_taken or folder.exists() or not re.fullmatch("[a-z][a-z0-9_]{,29}", name):
         raise ValueError(
@@ -117,14 +117,14 @@ def _models(url: str) -> str:
     :raises ValueError: It is not installed, or it can't read the database.
     """
     command = [sys.executable, "-m", "sqlacodegen", url]
-    done = subprocess.run(command, capture_output=True, text=True)
+    result = subprocess.run(command, capture_output=True, text=True)
 
-    if done.returncode:
+    if result.returncode:
         raise ValueError(
-            f"sqlacodegen, which has to be installed: {done.stderr[-300:]}"
+            f"sqlacodegen, which has to be installed: {result.stderr[-300:]}"
         )
 
-    return done.stdout
+    return result.stdout
 
 
 def _tables(source: str) -> list[dict[str, str]]:
@@ -134,8 +134,8 @@ def _tables(source: str) -> list[dict[str, str]]:
     """
     tables = {table: model for model, table in MODEL.findall(source)}
 
-    if taken := OWN_TABLES.intersection(tables):
-        raise ValueError(f"The database has a table '{min(taken)}' already.")
+    if clashes := OWN_TABLES.intersection(tables):
+        raise ValueError(f"The database has a table '{min(clashes)}' already.")
 
     return [
         {"model": tables[name], "path": re.sub(r"[^\w.-]", "-", name)}

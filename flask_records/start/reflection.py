@@ -42,19 +42,19 @@ def create_app(
         that is not there.
     :raises SQLAlchemyError: The database does not answer.
     """
-    engine, found = _engine(url, writes=writes), sa.MetaData()
+    engine, metadata = _engine(url, writes=writes), sa.MetaData()
 
     try:
-        found.reflect(engine, only=lambda name, _: not tables or name in tables)
+        metadata.reflect(engine, only=lambda name, _: not tables or name in tables)
     except sa.exc.NoSuchTableError as error:
         raise ValueError(
             f"A foreign key refers to the table '{error}', which is not there. Name the"
             " tables without such keys: --tables a,b."
         ) from error
 
-    names = {*tables} or {*found.tables, *sa.inspect(engine).get_view_names()}
-    keyed = {n for n, each in found.tables.items() if each.primary_key.columns}
-    models = {found.tables[n]: type(n, (), {}) for n in sorted(names & keyed)}
+    names = {*tables} or {*metadata.tables, *sa.inspect(engine).get_view_names()}
+    keyed = {n for n, each in metadata.tables.items() if each.primary_key.columns}
+    models = {metadata.tables[n]: type(n, (), {}) for n in sorted(names & keyed)}
     left_out = [f"'{n}' is not a table with a primary key." for n in names - keyed]
     left_out += _as_text(engine, models) if engine.dialect.name == "sqlite" else []
     _map(models)
@@ -178,9 +178,9 @@ def _map(models: dict[sa.Table, type[t.Any]]) -> None:
             (own, other, (stem, f"{stem}_{other.name}"), others),
             (other, own, (own.name, f"{own.name}_{stem}"), columns),
         ):
-            taken = {"", *source.columns.keys(), *related[source]}
+            members = {"", *source.columns.keys(), *related[source]}
             safe = [re.sub(r"[.\[\]$]", "_", each) for each in names]
-            name = next((each for each in safe if each not in taken), None)
+            name = next((each for each in safe if each not in members), None)
 
             if name is not None:
                 related[source][name] = orm.relationship(
@@ -193,6 +193,6 @@ def _map(models: dict[sa.Table, type[t.Any]]) -> None:
 
     for table, model in models.items():
         # Paths have dots, and special parameters begin with '$'.
-        named = {re.sub(r"[.\[\]]|^\$", "_", each.key): each for each in table.columns}
-        properties = {**named, **related[table]}
+        fields = {re.sub(r"[.\[\]]|^\$", "_", each.key): each for each in table.columns}
+        properties = {**fields, **related[table]}
         orm.registry().map_imperatively(model, table, properties=properties)
