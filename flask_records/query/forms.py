@@ -163,7 +163,7 @@ class Trial:
         that is stored, if the type takes objects only.
         """
         try:
-            return self._result(self._stored(self._bind(value)))
+            return self._result(self._from_column(self._bind(value)))
         except Exception:
             instance = self._result(value) if self._reads_stored else None
 
@@ -173,19 +173,20 @@ class Trial:
             self._bind(instance)
             return instance
 
-    def _stored(self, bound: t.Any) -> t.Any:
-        """Return a bound value as the column gives it back: a number in a column of
-        decimals as a decimal, the text of a UUID as a UUID, a moment as its date.
+    def _from_column(self, value: t.Any) -> t.Any:
+        """Return a value that was bound as the column gives it back: a number in a
+        column of decimals as a decimal, the text of a UUID as a UUID, a moment as its
+        date.
         """
         class_: t.Any = self.stored_class
 
-        if class_ is dt.date and isinstance(bound, dt.datetime):
-            return bound.date()
+        if class_ is dt.date and isinstance(value, dt.datetime):
+            return value.date()
 
-        if isinstance(bound, STORED.get(class_, ())) and not isinstance(bound, class_):
-            return class_(str(bound)) if class_ is Decimal else class_(bound)
+        if isinstance(value, STORED_CLASSES.get(class_, ())):
+            return class_(str(value)) if class_ is Decimal else class_(value)
 
-        return bound
+        return value
 
     def _first_of(
         self, own: Sequence[t.Any], others: Sequence[t.Any]
