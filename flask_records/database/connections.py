@@ -33,6 +33,11 @@ the status of another error. Use {names}. If you have tried what you need, say s
 {setting} = ['{name}'].\
 """
 
+ASYNC: t.Final = """\
+The engine of '{name}' is for asyncio, which services do not use. Give them an engine \
+of 'create_engine', with {names}.\
+"""
+
 AUTOCOMMIT: t.Final = """\
 The connections of '{name}' begin or end transactions themselves: a call could not be \
 undone, or would fail beside others. Leave 'autocommit' and \
@@ -75,20 +80,24 @@ _writes: WeakKeyDictionary[sa.engine.Transaction, int] = WeakKeyDictionary()
 
 
 def check_driver(dialect: sa.Dialect, config: Mapping[str, t.Any]) -> None:
-    """Refuse a driver that is not known, unless the application names it.
+    """Refuse a driver that is not known, unless the application names it, and one for
+    asyncio.
 
     :param config: The configuration of the application.
-    :raises RuntimeError: The driver is not known.
+    :raises RuntimeError: The driver is not known, or for asyncio.
     """
     name, drivers = f"{dialect.name}+{dialect.driver}", DRIVERS.get(dialect.name, ())
+    is_known = dialect.driver in drivers or name in names_of(
+        SETTING, config.get(SETTING, ())
+    )
 
-    if dialect.driver in drivers or name in names_of(SETTING, config.get(SETTING, ())):
+    if is_known and not dialect.is_async:
         return
 
     names = [f"{each}+{driver}" for each in DRIVERS for driver in DRIVERS[each]]
     own = [each for each in names if each.startswith(f"{dialect.name}+")] or names
-    text = UNKNOWN_DRIVER.format(name=name, names=" or ".join(own), setting=SETTING)
-    raise RuntimeError(text)
+    text = ASYNC if dialect.is_async else UNKNOWN_DRIVER
+    raise RuntimeError(text.format(name=name, names=" or ".join(own), setting=SETTING))
 
 
 def check_commits(connection: sa.Connection) -> None:

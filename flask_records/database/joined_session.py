@@ -46,6 +46,11 @@ This app has neither Flask-SQLAlchemy nor Flask-SQLAlchemy-Lite. Give the servic
 'session': a sessionmaker, a scoped_session, or a function that returns a session.\
 """
 
+NO_SESSION: t.Final = """\
+The 'session' of a service gives an object of '{0}'. Give it a sessionmaker, a \
+scoped_session, or a function that returns a Session, not one for asyncio.\
+"""
+
 LIBRARIES: t.Final = ("sqlalchemy.orm.session", "flask_sqlalchemy.session")
 """The modules whose sessions know their engine without any state of a request."""
 
@@ -596,6 +601,9 @@ def join(source: t.Any) -> JoinedSession:
 
     if not isinstance(source, (orm.scoped_session, orm.sessionmaker)):
         source = source if isinstance(source, orm.Session) else source()
+
+        if not (isinstance(source, orm.Session) or callable(source)):
+            raise TypeError(NO_SESSION.format(type(source).__name__))
 
         # The session may have joined through its scoped_session.
         for joined in Transaction.current().sessions:

@@ -253,6 +253,18 @@ def test_a_driver_that_was_not_tried_is_refused_at_the_start(app_of):
         app_of()
 
 
+def test_a_driver_for_asyncio_is_refused_at_the_start():
+    """It may have the name of one that is known."""
+    app = Flask("tests")
+    app.config["SQLALCHEMY_DATABASE_URI"] = "postgresql+psycopg_async://127.0.0.1/none"
+    SQLAlchemy(app, model_class=Base)
+    records = FlaskRecords()
+    records.add("owners", SQLAlchemyService(Owner), public=True)
+
+    with pytest.raises(RuntimeError, match="is for asyncio"):
+        records.init_app(app)
+
+
 def test_a_driver_that_is_known_later_is_refused_at_the_first_call(app_of, caplog):
     answer = app_of(is_late=True).test_client().get("/owners")
 

@@ -15,6 +15,7 @@ from sqlalchemy.orm import (
     Mapped,
     mapped_column,
     scoped_session,
+    Session,
     sessionmaker,
 )
 
@@ -236,3 +237,16 @@ def test_an_app_without_an_extension_says_what_to_do():
         " service a 'session': a sessionmaker, a scoped_session, or a function that"
         " returns a session."
     )
+
+
+def test_a_source_that_gives_no_session_is_named():
+    def get_session():
+        yield Session()
+
+    app, records = Flask("tests"), FlaskRecords(logger=False)
+    service = SQLAlchemyService(Note, session=get_session)
+    notes = records.add("notes", service, public=True)
+    records.init_app(app)
+
+    with app.app_context(), pytest.raises(TypeError, match="object of 'generator'"):
+        notes.find()
