@@ -56,7 +56,8 @@ LIBRARIES: t.Final = ("sqlalchemy.orm.session", "flask_sqlalchemy.session")
 
 ENDED: t.Final = """\
 A hook or a method has ended the transaction of the session by 'commit', 'rollback', \
-'close' or 'remove', which would keep a part of the call only. Leave that to the call.\
+'close', 'remove' or the end of 'with app.app_context():', which would keep a part of \
+the call only. Leave that to the call, and use the context that it has.\
 """
 
 ENDS: t.Final = ("begin", "close", "invalidate", "reset", "rollback")

@@ -6,10 +6,14 @@ import typing as t
 from contextlib import contextmanager, ExitStack, suppress
 from contextvars import ContextVar
 
+from flask import current_app, has_app_context
+
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterator
     from contextlib import AbstractContextManager
     from contextvars import Token
+
+    from flask import Flask
 
     from .joined_session import JoinedSession, Savepoint
 
@@ -55,6 +59,7 @@ class Transaction:
         self._writes = writes
         self._parent: Transaction | None = None
         self._is_over = False
+        self._app = _app_in_use()
         self._token: Token[Transaction | None]
         self._sessions: dict[Hashable, t.Any] = {}
         self._savepoints: dict[Hashable, Savepoint] = {}
@@ -107,11 +112,15 @@ class Transaction:
 
     @classmethod
     def current_or_none(cls) -> Transaction | None:
-        """Return the innermost transaction, if there is one."""
+        """Return the innermost transaction of the application in use, if any."""
         transaction = _current.get()
+        app = None if transaction is None else _app_in_use()
 
-        # A task or a thread with a copy of the context may go on after its end.
-        while transaction is not None and transaction._is_over:
+        # A task or a thread with a copy of the context may go on after its end. The
+        # sessions of another application have other databases.
+        while transaction is not None and (
+            transaction._is_over or transaction._app not in (app, None)
+        ):
             transaction = transaction._parent
 
         return transaction
@@ -293,6 +302,11 @@ class Transaction:
             for session in self._sessions.values():
                 if not session.is_in_progress:
                     stack.callback(session.rollback)
+
+
+def _app_in_use() -> Flask | None:
+    # An attribute of the proxy takes ten times as long.
+    return current_app._get_current_object() if has_app_context() else None  # type: ignore[attr-defined]  # a proxy has it
 
 
 class _Undone(Exception):
