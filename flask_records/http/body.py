@@ -201,7 +201,9 @@ def read_body(
 
     # A server may end such a body where the connection breaks, which JSON and forms
     # with files show.
-    if request.content_length is None and not (reads_itself or request.is_json):
+    shows_end = request.is_json or (reads_itself and _passes_on(request))
+
+    if request.content_length is None and not shows_end:
         raise LengthRequired("A body of this type needs a Content-Length.")
 
     # Werkzeug silently truncates a body of unknown length at the limit.
@@ -247,9 +249,18 @@ def has_body(request: Request) -> bool:
     if request.content_length is not None:
         return request.content_length > 0
 
+    if "HTTP_TRANSFER_ENCODING" not in request.environ:
+        return False
+
     # Some clients announce a body and send none.
-    is_announced = "HTTP_TRANSFER_ENCODING" in request.environ
-    return is_announced and bool(_read(partial(request.stream.read, 1)))
+    return not _passes_on(request) or bool(_read(partial(request.stream.read, 1)))
+
+
+def _passes_on(request: Request) -> bool:
+    """Return ``True`` if a server passes on bodies without a length. Werkzeug takes
+    them for empty ones otherwise.
+    """
+    return bool(request.environ.get("wsgi.input_terminated"))
 
 
 def parser_of(request: Request, parsers: Mapping[str, BodyParser]) -> BodyParser | None:

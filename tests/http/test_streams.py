@@ -96,6 +96,14 @@ def test_body_that_is_cut_off_is_an_error_of_the_client(client, environ):
     assert "Send the request again" in response.json["message"]
 
 
+def test_body_that_the_server_does_not_pass_on_needs_a_length(client):
+    """Some servers call applications with an empty body in place of one in chunks."""
+    response = send(client, b"a\n", {"HTTP_TRANSFER_ENCODING": "chunked"})
+
+    assert response.status_code == 411
+    assert response.json["message"] == "A body of this type needs a Content-Length."
+
+
 def test_model_takes_no_streams():
     records = FlaskRecords(body_parsers={"*/*": StreamParser()})
 
