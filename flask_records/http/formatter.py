@@ -18,7 +18,7 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.datastructures import FileStorage, Headers
 from werkzeug.http import generate_etag, quote_etag
 
-from ..errors import Unavailable
+from ..errors import BadRequest, Unavailable
 from ..pagination import Page
 from ..query.bounds import check_answer
 from ..query.conversions import moment_text
@@ -57,6 +57,13 @@ STREAM_HEADERS: t.Final = {
 
 STREAMS: t.Final = "flask_records.streams"
 """The key of a WSGI environ with what counts the threads that may stream."""
+
+OLD_PROTOCOLS: t.Final = ("HTTP/1.0", "HTTP/1")
+"""The protocols whose answers end like ones that break off. granian names it last."""
+
+OLD_HTTP: t.Final = (
+    "A stream needs HTTP/1.1. Behind nginx, set 'proxy_http_version 1.1'."
+)
 
 END: t.Final = object()
 
@@ -142,11 +149,16 @@ def stream(
 
     :param encode: Returns a piece as bytes.
     :param content_type: The media type of the response.
+    :raises BadRequest: The client could not see whether it breaks or is over.
     :raises Exception: The first piece has failed.
     """
     status = context.status_code or (201 if context.method == "create" else 200)
     pieces: Generator[t.Any, None, None] = context.sent
     parts: Iterator[bytes] = iter(())
+
+    if request.environ.get("SERVER_PROTOCOL") in OLD_PROTOCOLS:
+        pieces.close()
+        raise BadRequest(OLD_HTTP)
 
     if request.method == "HEAD":
         pieces.close()

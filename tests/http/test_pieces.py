@@ -152,6 +152,17 @@ def test_iterator_is_sent_piece_by_piece(client, verb, url, status, expected):
     assert "ETag" not in response.headers
 
 
+@pytest.mark.parametrize("protocol", ["HTTP/1.0", "HTTP/1"])
+def test_pieces_over_http_1_0_are_refused(client, protocol):
+    """An answer without a length ends there as one does that breaks off."""
+    environ = {"SERVER_PROTOCOL": protocol}
+
+    response = client.get("/words", environ_overrides=environ)
+
+    assert response.status_code == 400
+    assert "Behind nginx, set 'proxy_http_version 1.1'" in response.json["message"]
+
+
 def test_head_of_pieces_draws_none(client):
     response = client.head("/words?text=fail")
 

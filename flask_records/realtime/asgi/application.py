@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from ...errors import BadRequest, MethodNotAllowed, NotFound
+from ...http.formatter import OLD_HTTP, OLD_PROTOCOLS
 from ..connections import BURST
 from ..protocol import (
     CLOSE,
@@ -43,10 +44,6 @@ logger = logging.getLogger(__package__)
 ALONE: t.Final = (
     "There are several workers without RECORDS_REALTIME['message_queue']: clients miss"
     " the events of other workers, and can't poll. Start one worker, or use Redis."
-)
-
-OLD_HTTP: t.Final = (
-    "A stream needs HTTP/1.1. Behind nginx, set 'proxy_http_version 1.1'."
 )
 
 WORKERS: t.Final = ("__self__.config.workers", "__self__.logger.cfg.workers")
@@ -208,9 +205,8 @@ class Application:
         if scope["method"] != "GET":
             raise MethodNotAllowed("A stream of events is read by GET.")
 
-        # Its client could not see whether the stream breaks or is over. granian writes
-        # the version as "1".
-        if scope["http_version"] in ("1", "1.0"):
+        # Its client could not see whether the stream breaks or is over.
+        if f"HTTP/{scope['http_version']}" in OLD_PROTOCOLS:
             raise BadRequest(OLD_HTTP)
 
         query = query_of(environ)
