@@ -12,7 +12,7 @@ from sqlalchemy import orm
 from ..database.transaction import Transaction
 from ..errors import BadRequest
 from ..query.bounds import current_bounds
-from ..query.paths import APART, key_names, leads_elsewhere, MAX_STEPS, single_key
+from ..query.paths import key_names, MAX_STEPS, path_problem, single_key
 from ..query.plans import Plan
 from ..query.where import conditions, origins_of, ResolvedQuery
 from ..service.context import Params
@@ -86,7 +86,7 @@ class CallPaths:
 
         :raises RecordsError: The caller may not find the records of its service.
         :raises BadRequest: The query of a client follows too many lists, or a path
-            leads to another database.
+            leads to another database, or over a select.
         """
         if name not in self._related:
             self._related[name] = self._step(name)
@@ -109,8 +109,8 @@ class CallPaths:
         if relationship is None or not is_open or full.count(".") >= MAX_STEPS:
             return None
 
-        if leads_elsewhere(relationship):
-            raise BadRequest(APART.format(name=full))
+        if problem := path_problem(relationship):
+            raise BadRequest(problem.format(name=full))
 
         dialect, paths = self._model.fields.dialect, self._served.populate_paths
         # At the start of an application, other services may not be there yet.

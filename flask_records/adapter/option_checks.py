@@ -9,7 +9,7 @@ from ..errors import BadRequest
 from ..names import READS
 from ..query.field import values_of
 from ..query.fields import NO_NAME
-from ..query.paths import APART, leads_elsewhere
+from ..query.paths import path_problem
 from ..query.syntax import resolve
 from .bodies import Constructor
 
@@ -141,8 +141,10 @@ def _name_problems(model: ServedModel) -> Iterator[str]:
     ]
 
     for name, relationship in model.mapper.relationships.items():
-        if name in model.relations and leads_elsewhere(relationship):
-            yield APART.format(name=name)
+        problem = path_problem(relationship) if name in model.relations else None
+
+        if problem is not None:
+            yield problem.format(name=name)
 
     clashes = {*options.extra} & {*fields, *relationships, model.generic.fields.id.name}
 

@@ -20,6 +20,11 @@ APART: t.Final = """\
 hook that asks the other service.\
 """
 
+OVER_SELECT: t.Final = """\
+'{name}' is a relationship to an alias, or over a join, which no query follows. Ask by \
+a hybrid property, or by a hook.\
+"""
+
 
 def meets(
     relationship: Relationship,
@@ -59,31 +64,53 @@ def meets(
 
 
 def has_single_key(relationship: Relationship) -> bool:
-    """Return ``True`` if one column on each side joins the two."""
-    joins = [relationship.primaryjoin]
+    """Return ``True`` if one column on each side joins the two, by foreign keys of the
+    table between them if there is one.
+    """
+    joins: list[t.Any] = [relationship.primaryjoin]
     pairs = [relationship.synchronize_pairs]
 
-    if relationship.secondary is not None:
-        joins.append(t.cast("t.Any", relationship.secondaryjoin))
+    if (table := relationship.secondary) is not None:
+        joins.append(relationship.secondaryjoin)
         pairs.append(t.cast("t.Any", relationship.secondary_synchronize_pairs))
 
-    return all(
-        getattr(join, "operator", None) is operators.eq for join in joins
-    ) and all(len(each) == 1 for each in pairs)
+        if not all(table.c.contains_column(link) for each in pairs for _, link in each):
+            return False
+
+    return (
+        not relationship.entity.is_aliased_class
+        and all(len(each) == 1 for each in pairs)
+        and all(
+            getattr(join, "operator", None) is operators.eq
+            # A function of a column compares another value.
+            and isinstance(join.left, sa.Column)
+            and isinstance(join.right, sa.Column)
+            for join in joins
+        )
+    )
 
 
-def leads_elsewhere(relationship: Relationship) -> bool:
-    """Return ``True`` if Flask-SQLAlchemy has the two models on several databases."""
+def path_problem(relationship: Relationship) -> str | None:
+    """Return the reason why no query follows a relationship, with its name left out, or
+    ``None``.
+    """
+    is_over_table = isinstance(relationship.secondary, (sa.Table, type(None)))
+
+    if relationship.entity.is_aliased_class or not is_over_table:
+        return OVER_SELECT
+
+    # Flask-SQLAlchemy may have the two models on several databases.
     tables = [*relationship.parent.tables, *relationship.mapper.tables]
     metadata = [each.metadata for each in tables if isinstance(each, sa.Table)]
-    return len({each.info.get("bind_key") for each in metadata}) > 1
+    return APART if len({each.info.get("bind_key") for each in metadata}) > 1 else None
 
 
 def key_names(relationship: Relationship) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of the fields of both ends that join them."""
     own = relationship.local_columns
     pairs = t.cast("t.Any", relationship.secondary_synchronize_pairs)
-    others = [pair[0] for pair in pairs] if pairs else relationship.remote_side
+    # The foreign key may be on either side.
+    others = {key for pair in pairs or () for key in pair} or relationship.remote_side
     return _names(relationship.parent, own), _names(relationship.mapper, others)
 
 
