@@ -305,7 +305,8 @@ def _compiled(
     # A column may have the name of a keyword.
     is_split = len(re.split(KEYWORDS, compiled.string)) == 3
 
-    if is_many and not (dialect.name == "sqlite" and is_split):
+    # Only drivers of SQLite count their parameters by question marks.
+    if is_many and not (dialect.paramstyle == "qmark" and is_split):
         return None
 
     return CursorStatement(compiled, [*statement.exported_columns])

@@ -79,6 +79,18 @@ def test_many_new_records_are_one_text(records, db, executed, monkeypatch):
     assert executed == []
 
 
+@pytest.mark.parametrize("style", ["named", "numeric", "qmark"])
+def test_many_new_records_are_written_in_each_style_of_parameters(style, records, db):
+    records.add("halls", SQLAlchemyService(Room, multi=True), public=True)
+    options = {"paramstyle": style}
+
+    with served(db, records, "sqlite://", SQLALCHEMY_ENGINE_OPTIONS=options) as app:
+        bodies = [{"name": "one"}, {"name": "two"}]
+        answer = app.test_client().post("/halls", json=bodies)
+
+    assert [each["name"] for each in answer.json] == ["one", "two"]
+
+
 @pytest.mark.parametrize("name", ["before_cursor_execute", "before_execute", "begin"])
 def test_listener_of_an_engine_hears_of_each_call(client, app, db, name):
     heard = []
