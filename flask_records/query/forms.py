@@ -24,7 +24,7 @@ from ..problems import no_choice, NOT_VALID
 from .conversions import as_naive_moment, Cast, python_type, Unreadable
 
 if t.TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     Pair: t.TypeAlias = tuple[t.Any, t.Any]
     """The form of a value, and the value."""
@@ -90,6 +90,10 @@ class Trial:
             self._reads_stored = True
             own, first = self._first_of(own_samples, samples)
             self._reads_stored = first is not None
+
+        # Some take no others than they give, such as keys with a prefix.
+        if first is None and not self._gives_others:
+            _, first = self._first_of((), [*self._results(samples)])
 
         pair: Pair = first or (None, None)
         self.form, self._value = pair
@@ -196,6 +200,15 @@ class Trial:
         """
         pairs = [self._try(sample) for sample in own]
         return pairs, next(filter(None, chain(pairs, map(self._try, others))), None)
+
+    def _results(self, samples: Sequence[t.Any]) -> Iterator[t.Any]:
+        """Yield the plain values that it makes of samples as if they were stored."""
+        for sample in filter(self._fits, samples):
+            with suppress(Exception):
+                value = self._result(sample)
+
+                if is_plain(value):
+                    yield value
 
     def _form_of(self, value: t.Any) -> t.Any:
         return value if value is None or is_plain(value) else self._bind(value)

@@ -163,6 +163,24 @@ class GUID(sa.TypeDecorator):
         return value if value is None else uuid.UUID(int=value.int)
 
 
+class Prefixed(sa.TypeDecorator):
+    """A key that is a number in the database, and takes no other text than it gives."""
+
+    impl = sa.Integer
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        if value is None:
+            return None
+
+        prefix, number = value.split("_")
+        assert prefix == "usr"
+        return int(number)
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else f"usr_{value}"
+
+
 def same(type_):
     """A type that gives back what it gets."""
 
@@ -312,6 +330,7 @@ TYPES = {
         ],
         ["x"],
     ),
+    "prefixed": (Prefixed(), ["usr_1", "usr_22"], ["x", 1, "usr_x"]),
     "same decimal": (same(sa.Numeric(8, 2)), ["9.90", "5.00"], ["x"]),
     "same float": (same(sa.Double()), [0.5, 2.25], ["x"]),
     "same date": (
