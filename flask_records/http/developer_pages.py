@@ -187,6 +187,8 @@ def protect(response: Response, *, images: str = "'self' data:") -> Response:
 
     :param images: The sources of its images.
     """
+    # An application may have responses of another type by default.
+    response.mimetype = "text/html"
     response.headers["Content-Security-Policy"] = POLICY.format(images=images)
     response.headers["Referrer-Policy"] = "no-referrer"
     response.headers["Cache-Control"] = "no-cache"

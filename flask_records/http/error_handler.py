@@ -200,14 +200,14 @@ class ErrorHandler:
 
     def _page(self, error: RecordsError) -> Response:
         code = error.code or 500
+        path = self._html.get(code) if isinstance(self._html, Mapping) else None
 
         if callable(self._html):
             page = self._html(error)
-            return make_response((page, code) if isinstance(page, str) else page)
 
-        path = self._html.get(code) if isinstance(self._html, Mapping) else None
-
-        if path is not None:
+            if not isinstance(page, str):
+                return make_response(page)
+        elif path is not None:
             page = Path(path).read_text(encoding="utf-8")
         else:
             template = f"flask_records/{code if code in TITLES else 'error'}.html"
