@@ -6,7 +6,13 @@ import pytest
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 
-from flask_records import RecordsError, SQLAlchemyService
+from flask_records import (
+    FromUser,
+    Params,
+    RecordsError,
+    set_user_field,
+    SQLAlchemyService,
+)
 
 from ..authentication import bearer, log_in, make_records, serving
 from ..models import Message, Room
@@ -141,6 +147,28 @@ def test_calls_of_a_client_are_counted(make):
         codes = client.post("/many", json={"login": login, "times": 22}).json
 
     assert codes == [401] * 20 + [429] * 2
+
+
+@both_ways
+def test_job_acts_for_a_user(make):
+    records = make_records()
+    notes = SQLAlchemyService(Message)
+    records.add("notes", notes, readable={"user_id": FromUser("id")})
+    notes = records["notes"]
+    notes.before("create")(set_user_field("user_id"))
+
+    with serving(records) as client, client.application.app_context():
+        ann = records["users"].get(1)
+        notes._create({"text": "of nobody"})
+        job = Params(provider="job", authenticated=True, user=ann, user_id=ann["id"])
+
+        note = make(notes, job, "create", {}, {"text": "hers"})
+
+        assert note["user_id"] == ann["id"]
+        assert make(notes, job, "find", {}) == [note]
+        assert make(records["users"], job, "get", {}, ann["id"]).keys() == {
+            *("id", "email", "age")
+        }
 
 
 class Many:
