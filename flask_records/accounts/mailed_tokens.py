@@ -13,7 +13,7 @@ from contextvars import Context
 from dataclasses import dataclass, field
 from functools import cache
 
-from flask import current_app
+from flask import current_app, has_request_context
 
 from ..authentication.token_table import digest_of, fingerprint
 from ..authentication.users import is_address
@@ -171,12 +171,16 @@ class MailedTokens:
 
 
 def send_later(mail: Callable[[], None]) -> None:
-    """Send a mail in another thread, after the commit. A process that ends waits."""
+    """Send a mail after the commit: at once in jobs and commands, and in another thread
+    for clients. A process that ends waits.
+    """
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
+    has_client = has_request_context()
 
     def send() -> None:
         # Otherwise the time of the answer would depend on what is done here.
-        time.sleep(DELAY)
+        if has_client:
+            time.sleep(DELAY)
 
         try:
             with app.app_context():
@@ -190,6 +194,11 @@ def send_later(mail: Callable[[], None]) -> None:
     def submit() -> None:
         # Nothing of the call that has ended is in progress there.
         context = Context()
+
+        # Workers of RQ end after each job without a word to threads.
+        if not has_client:
+            context.run(send)
+            return
 
         try:
             mail_threads().submit(context.run, send)

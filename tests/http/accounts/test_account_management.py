@@ -101,6 +101,18 @@ def test_new_user_confirms_the_address(client, ann, mails):
 
 
 @everywhere
+def test_mail_of_a_job_is_sent_before_its_end(client, mails):
+    """Workers of some queues end without their threads."""
+    users = client.application.extensions["records"]["users"]
+
+    with client.application.app_context():
+        users.create({"email": email_of("bob"), "password": PASSWORD})
+        sent = [mail.address for mail in mails]
+
+    assert sent == [email_of("bob")]
+
+
+@everywhere
 def test_forgotten_password_is_set_anew(client, ann, mails):
     login = log_in(client)
     token = reset_token(client, mails)
