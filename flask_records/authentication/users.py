@@ -136,11 +136,10 @@ class Users:
         query = {field: value, LIMIT: MAX_SIMILAR}
         records = self.service._find(Params(query=query, paginate=False, lock=lock))
 
-        # A database may find text in another case, with accents or with spaces.
+        # A database may find text in another case, with accents or with spaces, and a
+        # number by many texts, each of which would count as an account of its own.
         for record in t.cast("list[Record]", records):
-            text = record.get(field)
-
-            if not isinstance(text, str) or normalize(text) == value:
+            if normalize(str(record.get(field))) == value:
                 return record
 
         return None

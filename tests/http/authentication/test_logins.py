@@ -180,3 +180,28 @@ def test_names_are_compared_as_normalize_has_them(database_url):
     is_loose = "mariadb" in database_url
     assert response.status_code == 201
     assert in_capitals.status_code == (201 if is_loose else 401)
+
+
+@pytest.mark.parametrize(("number", "status"), [("7", 201), ("07", 401), ("7.0", 401)])
+def test_name_that_is_a_number_is_spelt_in_one_way(number, status):
+    """Limits of logins count names."""
+
+    class Base(DeclarativeBase):
+        pass
+
+    class Person(Base):
+        __tablename__ = "person"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        email: Mapped[str] = mapped_column(sa.String(100))
+        number: Mapped[int] = mapped_column(default=7, unique=True)
+        password: Mapped[str | None] = mapped_column(sa.String(200))
+
+    people = SQLAlchemyService(Person, hidden=["password"])
+    records = make_records(users=people, username="number")
+    login = {"strategy": "local", "number": number, "password": ANN["password"]}
+
+    with serving(records, base=Base) as client:
+        response = client.post("/authentication", json=login)
+
+    assert response.status_code == status
