@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typing as t
 
+import sqlalchemy as sa
+
 from .hooks import HashPassword
 from .strategies import JWT, LOCAL
 from .users import fields_of
@@ -33,6 +35,11 @@ AuthenticationService(custom_hashing=True):
     {service}.before("create", "update", "patch")(hash_password("{field}"))
 """
 
+SHORT: t.Final = """\
+Hashes of passwords have {length} characters, and '{field}' of '{path}' takes {limit}. \
+Make the column longer, String(255), or say that the application hashes them, with \
+AuthenticationService(custom_hashing=True).\
+"""
 
 NO_USERS: t.Final = """\
 The service '{path}' needs tokens, and there is no service '{users}' with the users. \
@@ -51,6 +58,8 @@ OPEN: t.Final = """\
 Any login may change or remove all records of %s. Give them rules, 'readable' or \
 'allow', or FlaskRecords default ones, or True in their place: allow={"patch": True}.\
 """
+
+WRITES: t.Final = ("create", "update", "patch")
 
 CHANGES: t.Final = ("update", "patch", "remove")
 
@@ -136,7 +145,8 @@ def _check_users(
         _check_fields(authentication, settings, fields, is_local=LOCAL in used)
 
     for service in records.services.values():
-        problems = "\n".join(_problems(records, authentication, service))
+        length = settings.passwords.hash_length
+        problems = "\n".join(_problems(records, authentication, service, length))
 
         if problems:
             raise RuntimeError(problems)
@@ -175,6 +185,7 @@ def _problems(
     records: AuthenticationRecords,
     authentication: AuthenticationService,
     service: Service,
+    length: int,
 ) -> Iterator[str]:
     field, clients = authentication.password, service.capabilities.scope_for(None)
 
@@ -196,8 +207,13 @@ def _problems(
         yield VISIBLE.format(path=path, model=model, field=field)
 
     is_written = field in clients.writable and not authentication.custom_hashing
+    limit = _length_of(clients.fields, field)
+    is_short = is_written and limit is not None and limit < length
 
-    for method in ("create", "update", "patch"):
+    if is_short and not {*WRITES}.isdisjoint(service.methods):
+        yield SHORT.format(length=length, field=field, path=path, limit=limit)
+
+    for method in WRITES:
         hooks = [*records.before.ordered(method), *service.before.ordered(method)]
         is_hashed = any(
             isinstance(h, HashPassword) and field in h.fields for h in hooks
@@ -206,3 +222,10 @@ def _problems(
         if is_written and method in service.methods and not is_hashed:
             yield NOT_HASHED.format(path=path, service=name, field=field)
             return
+
+
+def _length_of(fields: Fields, name: str) -> int | None:
+    """Return how many characters a column takes, if that is known."""
+    column = fields.mapper.columns.get(name)
+    type_ = None if column is None else column.type
+    return type_.length if isinstance(type_, sa.String) else None

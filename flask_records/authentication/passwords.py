@@ -75,6 +75,11 @@ class Passwords:
     min_length: int = 8
     """The number of characters of the shortest new password."""
 
+    @property
+    def hash_length(self) -> int:
+        """The number of characters of a hash: its costs, 16 bytes of salt and 32."""
+        return len(f"$argon2id$v=19$m={self.memory},t={self.passes},p=1$") + 22 + 1 + 43
+
     def hash(self, password: t.Any, field: str = "password") -> str:
         """Return the hash of a new password.
 
@@ -111,7 +116,8 @@ class Passwords:
         """
         _check_length(password, "password")
         text = hash.decode("ascii", "replace") if isinstance(hash, bytes) else hash
-        is_valid = _verify(text or "", password)
+        # PostgreSQL fills a CHAR with spaces.
+        is_valid = _verify((text or "").rstrip(), password)
 
         if is_valid is None:
             _verify(self._unknown_hash, password)

@@ -32,7 +32,7 @@ DISCOVERY = f"{URL}/.well-known/openid-configuration"
 
 GITHUB = {"key": "the-key", "secret": "told-to-nobody"}
 
-TEXT = sa.String(50)
+TEXT = sa.String(255)
 
 NO_ORIGINS = [
     *("", "x", "//app.example", "https:app.example", "ftp://app.example", "*", "null"),

@@ -65,6 +65,13 @@ def test_hashes_of_the_application_are_those_of_logins():
         assert stored(client).startswith("scrypt:")
 
 
+def test_spaces_after_a_hash_are_of_its_column():
+    with client_of() as client:
+        stored(client, f"{SCRYPT}   ")
+
+        assert log_in(client)
+
+
 def test_hash_of_bcrypt_needs_its_package(monkeypatch, caplog):
     monkeypatch.setitem(sys.modules, "bcrypt", None)
 

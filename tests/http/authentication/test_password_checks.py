@@ -1,8 +1,10 @@
 import re
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from flask_records import (
     AuthenticationService,
@@ -43,13 +45,13 @@ password.\
 WRITES = ("create", "update", "patch")
 
 
-def make_records(options=None, *, path="users", hashed=WRITES, **rest):
+def make_records(options=None, *, model=User, path="users", hashed=WRITES, **rest):
     """An extension whose users are safe unless they are made otherwise."""
     records = FlaskRecords()
     records.add("authentication", AuthenticationService(**rest))
     options = {"hidden": ["password"]} if options is None else options
     users = records.add(
-        path, SQLAlchemyService(User, **options), public=["create"], allow=ANY_LOGIN
+        path, SQLAlchemyService(model, **options), public=["create"], allow=ANY_LOGIN
     )
 
     if hashed:
@@ -108,6 +110,33 @@ def test_other_services_over_the_users_are_checked_too(options, message):
         people.before(*WRITES)(hash_password())
 
     assert refusal_of(records) == message.replace("    users.", "    people.")
+
+
+@pytest.mark.parametrize(
+    ("length", "is_enough"), [(96, False), (97, True), (None, True)]
+)
+def test_column_that_no_hash_fits_does_not_start(length, is_enough):
+    class Base(DeclarativeBase):
+        pass
+
+    class Person(Base):
+        __tablename__ = "person"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        email: Mapped[str] = mapped_column(sa.String(100), unique=True)
+        password: Mapped[str | None] = mapped_column(sa.String(length))
+
+    def start_with(**options):
+        start(make_records(model=Person, **options), passwords={})
+
+    if is_enough:
+        start_with()
+    else:
+        with pytest.raises(RuntimeError, match="have 97 characters"):
+            start_with()
+
+    start_with(custom_hashing=True)
+    start_with(options={"hidden": ["password"], "readonly": ["password"]})
 
 
 @pytest.mark.parametrize("option", ["users", "username", "password"])
