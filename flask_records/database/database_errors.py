@@ -168,7 +168,9 @@ MYSQL_NAMES: t.Final = {
 """The places of the names of an index or of columns in messages of MySQL."""
 
 POSTGRESQL_KEY: t.Final = re.compile(r"^[^(]*\((.+?)\)=", re.DOTALL)
-POSTGRESQL_CAST: t.Final = re.compile(r"::[\w ]+")
+NO_COLUMNS: t.Final = re.compile(r"'[^']*'|::[\w ]+")
+"""The parts of a condition that name no column: texts, and types of PostgreSQL."""
+
 SQLITE_NAMES: t.Final = re.compile(r"\w[\w ]+: (?:index '(.*)'|(.*))\Z", re.DOTALL)
 
 
@@ -360,7 +362,7 @@ def _names_in(
     indexes = _unique_indexes(tables) if kind is UNIQUE else _checks(tables)
 
     for text in _texts_of(error, kind):
-        text = POSTGRESQL_CAST.sub(" ", indexes.get(text, text))
+        text = NO_COLUMNS.sub(" ", indexes.get(text, text))
 
         for table in tables:
             text = text.replace(f"{table.name}.", "")

@@ -40,6 +40,7 @@ class Thing(Base):
         sa.Index("labels_are_unique", "label", unique=True),
         sa.CheckConstraint("amount >= 0", name="amounts_are_not_negative"),
         sa.CheckConstraint("low < high", name="low_below_high"),
+        sa.CheckConstraint("label <> 'code'", name="labels_are_no_codes"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -178,6 +179,7 @@ ERRORS = [
     ("DELETE", "/owners/1", None, REFERRED_TO),
     ("POST", "/things", {"id": 7, "amount": -1}, broken("amount")),
     ("POST", "/things", {"id": 7, "low": 2, "high": 1}, broken("low", "high")),
+    ("POST", "/things", {"id": 7, "label": "code"}, broken("label")),
     ("DELETE", "/owners/2", None, REFERRED_TO),
     ("POST", "/loose", {"id": 9, "needed": None}, REQUIRED),
 ]
