@@ -25,7 +25,7 @@ from ..problems import (
     REQUIRED,
     UNKNOWN_FIELD,
 )
-from ..query.bounds import MAX_ERRORS, refuse, shortened
+from ..query.bounds import MAX_ERRORS, refuse, shorten
 from ..query.conversions import is_same, NULL_TEXTS
 from ..query.paths import single_key
 from .resolved_call import identifier, not_found
@@ -293,7 +293,7 @@ class Bodies:
     ) -> None:
         """Add a value that the caller may not write to a body, in its place."""
         if name not in scope.names | scope.writable:
-            outcome.problems[shortened(name)] = UNKNOWN_FIELD
+            outcome.problems[shorten(name)] = UNKNOWN_FIELD
         elif is_compared and name in scope.names and name not in scope.conditional:
             outcome.unwritten[name] = value
         else:
@@ -439,7 +439,7 @@ def changed(write: Write, values: Record) -> dict[str, Problem]:
     :raises NotFound: There is no such record, or it does not meet the query.
     """
     model, scope = write.call.model, write.call.scope
-    selected = scope.selected(values)
+    selected = scope.select(values)
     rows = write.stored(selected)
 
     if not rows:

@@ -80,7 +80,7 @@ class CallPaths:
         is_back = self._served.mapper.base_mapper is first.base_mapper
         return rule.within(others) if is_back else rule
 
-    def related(self, name: str) -> CallPaths | None:
+    def follow(self, name: str) -> CallPaths | None:
         """Return the model at the end of a relationship, or ``None`` if there is no
         such relationship for the caller.
 
@@ -116,7 +116,7 @@ class CallPaths:
         # At the start of an application, other services may not be there yet.
         service = service_of(relationship, paths) if dialect else None
         params = Params()
-        served = self._served.related(relationship, service)
+        served = self._served.follow(relationship, service)
         model = served.on(dialect) if dialect else served.generic
 
         if self._params.provider is not None:
@@ -163,12 +163,12 @@ def meets_related(
     if not field or any(each.name not in record for each in (field, *origins)):
         return None
 
-    key = field.compared(record[field.name])
+    key = field.cast_for_query(record[field.name])
 
     if key is None:
         return False
 
-    values = [(each, each.compared(record[each.name])) for each in origins]
+    values = [(each, each.cast_for_query(record[each.name])) for each in origins]
     literals = {e.name: sa.literal(value, e.column.type) for e, value in values}
     path = SimpleNamespace(**literals), relationship.mapper.class_
     other = getattr(path[-1], names[1])

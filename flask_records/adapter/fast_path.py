@@ -225,7 +225,7 @@ class FastPath:
 
     def _returned(self, selected: Sequence[Field]) -> list[t.Any]:
         return [
-            field.conversion.selected(field.name, self._columns[field.name])
+            field.conversion.select_as(field.name, self._columns[field.name])
             for field in selected
         ]
 

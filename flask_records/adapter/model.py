@@ -133,7 +133,7 @@ class ServedModel:
         """The model on the database of the call in progress."""
         return self.on(self.database.dialect)
 
-    def related(
+    def follow(
         self, relationship: Relationship, service: Service | None
     ) -> ServedModel:
         """Return the model at the end of a relationship.

@@ -366,7 +366,7 @@ def _paths(
         service = service_of(relationship, served.populate_paths)
 
         if service is not None and "find" in service.methods:
-            related = served.related(relationship, service)
+            related = served.follow(relationship, service)
             there = related.on(t.cast("sa.Dialect", model.fields.dialect))
             other = related.scope_of(params, there)
 

@@ -12,7 +12,7 @@ from sqlalchemy import orm
 from ..errors import NotFound
 from ..problems import no_record, NO_SERVICE, Problem, too_long
 from ..query.bounds import current_bounds, refuse, refused
-from ..query.field import shown
+from ..query.field import quote_value
 from ..query.plans import Plan
 from .populate import find_keys, service_of
 from .resolved_call import chunks, identifier
@@ -167,7 +167,7 @@ def load_related(served: ServedModel, write: Write) -> list[Record]:
                 if key is not None and key in instances:
                     by_key[key] = instances[key]
                 else:
-                    problems[f"{prefix}.{place}"] = no_record(shown(item))
+                    problems[f"{prefix}.{place}"] = no_record(quote_value(item))
 
             bodies[index][name] = RelatedInstances(lookup, list(by_key.values()))
 

@@ -9,7 +9,7 @@ from ..database.driver_cursor import PART
 from ..errors import NotFound
 from ..query.bounds import AnswerSize, current_bounds
 from ..query.conversions import Unreadable
-from ..query.field import shown
+from ..query.field import quote_value
 from ..service.results import PrivateRecord
 
 if t.TYPE_CHECKING:
@@ -225,4 +225,4 @@ def identifier(fields: Fields, id: Id) -> tuple[t.Any, ...]:
 
 def not_found(id: Id) -> NotFound:
     """Return the error for a record that is not there, or that the query leaves out."""
-    return NotFound(f"No record found for id {shown(id)}")
+    return NotFound(f"No record found for id {quote_value(id)}")

@@ -390,14 +390,14 @@ def _read(
 
     for chunk in chunks(keys):
         values = chunk if length > 1 else [key[0] for key in chunk]
-        part = write.writing.rows(model.plans.keyed(selection, values))
+        part = write.writing.rows(model.plans.records_by_key(selection, values))
         rows.update({tuple(row[-length:]): row for row in part})
 
     # A type, or the database, may read a key in another form than it was written in.
     for key in keys:
         if key not in rows:
             value = key if length > 1 else key[0]
-            part = write.writing.rows(model.plans.keyed(selection, [value]))
+            part = write.writing.rows(model.plans.records_by_key(selection, [value]))
 
             if len(part) != 1:
                 raise not_kept(model.fields)

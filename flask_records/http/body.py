@@ -14,7 +14,7 @@ from werkzeug.formparser import FormDataParser
 
 from ..errors import BadRequest, LengthRequired, not_an_object
 from ..names import METHODS_BY_NAME
-from ..query.field import shown
+from ..query.field import quote_value
 from ..settings import COUNT
 from .qs import PARAMETER_LIMIT, parse_pairs
 
@@ -321,4 +321,4 @@ def _check_charset(request: Request) -> None:
     charset = request.mimetype_params.get("charset", "utf-8").lower()
 
     if charset not in CHARSETS:
-        raise BadRequest(f"Unsupported charset {shown(charset)}. Send UTF-8.")
+        raise BadRequest(f"Unsupported charset {quote_value(charset)}. Send UTF-8.")

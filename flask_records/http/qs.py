@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from ..errors import BadRequest
 from ..problems import too_deep
-from ..query.bounds import shortened
+from ..query.bounds import shorten
 
 ARRAY_LIMIT: t.Final = 20
 """The number of items beyond which a list becomes a mapping of indices."""
@@ -149,7 +149,7 @@ def parse_pairs(
         for step in outer:
             # Both conditions of $or[][a]=1&$or[][b]=2 would be of one item, as in qs.
             if step is None and node and str(outer[0]).startswith("$"):
-                raise BadRequest(UNNUMBERED.format(shortened(str(outer[0]))))
+                raise BadRequest(UNNUMBERED.format(shorten(str(outer[0]))))
 
             node = node.inner(step)
 
@@ -200,7 +200,7 @@ def _steps(name: str) -> tuple[tuple[Step, ...], Step]:
     if len(rest) > DEPTH_LIMIT:
         raise BadRequest(
             f"A query nests at most {DEPTH_LIMIT} levels deep.",
-            errors={shortened(first): too_deep(DEPTH_LIMIT)},
+            errors={shorten(first): too_deep(DEPTH_LIMIT)},
         )
 
     inner = [int(step) if INDEX.fullmatch(step) else step or None for step in rest]

@@ -203,7 +203,7 @@ def check_answer(method: str, body: bytes) -> bytes:
     return body
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return the start of a text that a client sent, for an error."""
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
 
@@ -213,7 +213,7 @@ def refused(name: str, problem: Problem) -> BadRequest:
 
     :param name: The name, of any length.
     """
-    name = shortened(name)
+    name = shorten(name)
     return BadRequest(f"'{name}' {problem}.", errors={name: problem})
 
 

@@ -69,16 +69,16 @@ def conversion_of(
 
     bases = type(type_).__mro__
 
-    for key in [key for base in bases for key in (base, _named(base))]:
+    for key in [key for base in bases for key in (base, _name_of(base))]:
         if key in TYPES:
             row = TYPES[key]
             return row(type_, dialect) if callable(row) else row
 
     # The other types of a dialect are text that the database reads.
-    return FOREIGN if any(map(_named, bases)) else None
+    return FOREIGN if any(map(_name_of, bases)) else None
 
 
-def _named(class_: type[t.Any]) -> str:
+def _name_of(class_: type[t.Any]) -> str:
     """Return the name of the type of a dialect, such as ``mysql.SET``."""
     module = class_.__module__
 
@@ -256,7 +256,7 @@ def _arrays(type_: t.Any, dialect: sa.Dialect) -> Conversion | None:
     # SQLAlchemy has no name for the array of a type that it does not know, and drivers
     # split none of domains.
     is_unknown = isinstance(type_.item_type, NullType)
-    is_unknown |= _named(type(type_.item_type)) == "postgresql.DOMAIN"
+    is_unknown |= _name_of(type(type_.item_type)) == "postgresql.DOMAIN"
 
     if item is None or item.doubt == "one-way" or is_unknown:
         return None

@@ -138,7 +138,7 @@ class Conversion:
 
         return value
 
-    def selected(self, name: str, expression: t.Any) -> t.Any:
+    def select_as(self, name: str, expression: t.Any) -> t.Any:
         """Return the expression that is selected for a field.
 
         :param expression: The column, or the attribute of the model.
@@ -308,9 +308,9 @@ def as_naive_moment(value: t.Any) -> dt.datetime:
     if isinstance(value, dt.datetime):
         moment = value
     elif isinstance(value, str) and not MILLISECONDS.fullmatch(value):
-        moment = _parsed(dt.datetime.fromisoformat, value, problems.NO_MOMENT)
+        moment = _parse(dt.datetime.fromisoformat, value, problems.NO_MOMENT)
     else:
-        moment = _parsed(
+        moment = _parse(
             lambda number: EPOCH + dt.timedelta(milliseconds=as_float(number)),
             value,
             problems.NO_MOMENT,
@@ -372,7 +372,7 @@ def as_date(value: t.Any) -> dt.date:
         return value
 
     if isinstance(value, str) and len(value) <= 10:
-        return _parsed(dt.date.fromisoformat, value, problems.NO_DATE)
+        return _parse(dt.date.fromisoformat, value, problems.NO_DATE)
 
     moment = as_naive_moment(value)
 
@@ -385,7 +385,7 @@ def as_date(value: t.Any) -> dt.date:
 def as_time(value: t.Any) -> dt.time:
     """Return a time of day."""
     if isinstance(value, str):
-        value = _parsed(dt.time.fromisoformat, value, problems.NO_TIME)
+        value = _parse(dt.time.fromisoformat, value, problems.NO_TIME)
 
     if not isinstance(value, dt.time) or value.tzinfo is not None:
         raise ValueError(problems.NO_TIME)
@@ -398,7 +398,7 @@ def as_interval(value: t.Any) -> dt.timedelta:
     if isinstance(value, dt.timedelta):
         return value
 
-    return _parsed(
+    return _parse(
         lambda number: dt.timedelta(seconds=as_float(number)),
         value,
         problems.NO_INTERVAL,
@@ -410,7 +410,7 @@ def as_uuid(value: t.Any) -> uuid.UUID:
     if isinstance(value, uuid.UUID):
         return value
 
-    return _parsed(uuid.UUID, value, problems.NO_UUID)
+    return _parse(uuid.UUID, value, problems.NO_UUID)
 
 
 def as_bytes(value: t.Any) -> bytes:
@@ -422,7 +422,7 @@ def as_bytes(value: t.Any) -> bytes:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
 
-    return _parsed(partial(base64.b64decode, validate=True), value, problems.NO_BASE64)
+    return _parse(partial(base64.b64decode, validate=True), value, problems.NO_BASE64)
 
 
 def as_json(value: t.Any) -> t.Any:
@@ -491,9 +491,7 @@ def as_foreign(value: t.Any) -> str:
     return as_text(str(value) if is_typed else value)
 
 
-def _parsed(
-    parse: Callable[[t.Any], T], value: t.Any, otherwise: problems.Problem
-) -> T:
+def _parse(parse: Callable[[t.Any], T], value: t.Any, otherwise: problems.Problem) -> T:
     try:
         return parse(value)
     except (ValueError, OverflowError, TypeError, AttributeError):

@@ -67,7 +67,7 @@ def converter_for(
     return next((converters[key] for key in keys if key in converters), None)
 
 
-def converted(conversion: Conversion, converter: Converter) -> Conversion:
+def apply_converter(conversion: Conversion, converter: Converter) -> Conversion:
     """Return the conversion of a field that has a converter.
 
     :param conversion: The conversion of the type of the column.

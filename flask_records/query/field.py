@@ -21,7 +21,7 @@ from sqlalchemy.types import NullType
 
 from ..errors import BadRequest
 from ..problems import Problem
-from .bounds import shortened
+from .bounds import shorten
 from .column_types import conversion_of
 from .conversions import (
     as_scalar,
@@ -30,7 +30,7 @@ from .conversions import (
     of_json_text,
     python_type,
 )
-from .converters import converted, converter_for
+from .converters import apply_converter, converter_for
 
 if t.TYPE_CHECKING:
     from .fields import FieldOptions
@@ -163,7 +163,7 @@ class Field:
         texts = [TEXTS.get(type(value), str)(value) for value in values]
         return SEPARATOR.join([quote(text, safe=UNQUOTED) for text in texts])
 
-    def compared(self, value: t.Any) -> t.Any:
+    def cast_for_query(self, value: t.Any) -> t.Any:
         """Cast a value of a query to the column's type.
 
         :raises BadRequest: It can't be cast. The message names the field and the value.
@@ -181,7 +181,7 @@ class Field:
 
     def unfit(self, value: t.Any, problem: Problem) -> BadRequest:
         """Return the error for a value of a query."""
-        text = f"{shown(value)} is not a valid '{self.name}': it {problem}."
+        text = f"{quote_value(value)} is not a valid '{self.name}': it {problem}."
         return BadRequest(text, errors={self.name: problem})
 
 
@@ -213,12 +213,12 @@ def at_path(path: str, field: Field) -> Field:
     return replace(field, name=f"{path}{field.name}")
 
 
-def shown(value: t.Any) -> str:
+def quote_value(value: t.Any) -> str:
     """Return a value as it stands in an error message, shortened."""
     # A client reads and writes JSON.
     is_json = value is None or isinstance(value, (bool, dict, list))
     text = json.dumps(value, default=str) if is_json else str(value)
-    return f"'{shortened(text)}'"
+    return f"'{shorten(text)}'"
 
 
 def composite_of(name: str, parts: tuple[Field, ...]) -> Field:
@@ -321,7 +321,7 @@ def _field(
         conversion = UNTYPED
 
     if converter is not None:
-        conversion = converted(conversion or OPAQUE, converter)
+        conversion = apply_converter(conversion or OPAQUE, converter)
     elif conversion is None or (
         conversion.doubt == "one-way" and name not in options.hidden
     ):
@@ -329,7 +329,7 @@ def _field(
         details |= {"class_": type(type_).__name__, "reason": reason}
         raise ValueError(NO_FORM.format(**details, type=type_))
 
-    selected = conversion.selected(name, expression)
+    selected = conversion.select_as(name, expression)
 
     if prop is None:
         return Field(name, expression, sa.label(name, selected), conversion)

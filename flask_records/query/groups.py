@@ -14,7 +14,7 @@ from .conversions import Unreadable
 from .operators import POPULATE, SELECT, SORT
 from .periods import is_zone, period, UNITS, UTC
 from .readers import items_of
-from .syntax import is_descending, names_listed, sorted_by
+from .syntax import is_descending, names_listed, resolve_sort
 
 if t.TYPE_CHECKING:
     from ..typing import Record
@@ -123,7 +123,7 @@ class GroupColumn(t.NamedTuple):
         name = self.field.name
         return name if self.aggregate is None else f"{self.aggregate}.{name}"
 
-    def selected(self, dialect: str) -> t.Any:
+    def select_on(self, dialect: str) -> t.Any:
         """Return the expression that is selected.
 
         :param dialect: The name of the dialect of the database.
@@ -132,7 +132,7 @@ class GroupColumn(t.NamedTuple):
         value, select = self.function.of(column, dialect), self.field.conversion.select
         return select(value) if select and self.function.show is _show_own else value
 
-    def shown(self, value: t.Any) -> t.Any:
+    def show(self, value: t.Any) -> t.Any:
         """Return the value on the wire of a value that was selected."""
         return None if value is None else self.function.show(self.field, value)
 
@@ -177,7 +177,7 @@ class Groups(t.NamedTuple):
         for column, value in zip(self.columns, row, strict=True):
             name = column.aggregate
             place = record if name is None else record.setdefault(name, {})
-            place[column.field.name] = column.shown(value)
+            place[column.field.name] = column.show(value)
 
         return record
 
@@ -208,7 +208,7 @@ def resolve_groups(
         is_key, is_allowed = aggregate is None, allowed is None or name in allowed
 
         if is_key and is_allowed and name.count(".") == 1:
-            [path, *others] = t.cast("Sequence[SortPath]", sorted_by(paths, name))
+            [path, *others] = t.cast("Sequence[SortPath]", resolve_sort(paths, name))
             field = None if others else t.cast("Field", path.target)
             is_fit = function is OWN
         else:

@@ -75,10 +75,10 @@ class Matching:
             join = GROUPS[term.operator].in_python
             return lambda record: join(test(record) for test in tests)
 
-        return _compared(term, next(values))
+        return _build_test(term, next(values))
 
 
-def _compared(term: ResolvedComparison, value: t.Any) -> Test:
+def _build_test(term: ResolvedComparison, value: t.Any) -> Test:
     compare, fields = term.operator.test, [term.field, *(term.origin or ())[:1]]
 
     if compare is None or any(

@@ -134,7 +134,7 @@ def _text(pattern: t.Any) -> t.Any:
     return sa.type_coerce(pattern, sa.String())
 
 
-def _bound(column: Column, value: t.Any) -> t.Any:
+def _bind(column: Column, value: t.Any) -> t.Any:
     """Return a value as an expression of the column's type."""
     is_expression = isinstance(value, sa.ColumnElement)
     return value if is_expression else sa.literal(value, column.type)
@@ -191,12 +191,12 @@ def opposite(result: bool | None) -> bool | None:
     return None if result is None else not result
 
 
-def _ordered(compare: Callable[[t.Any, t.Any], t.Any]) -> Operator:
+def _compare_by(compare: Callable[[t.Any, t.Any], t.Any]) -> Operator:
     """Return the operator of less, greater or the like, by Python's function."""
 
     # Null is neither less nor greater than anything.
     def in_sql(column: Column, value: t.Any) -> Expression:
-        return sa.false() if value is None else compare(column, _bound(column, value))
+        return sa.false() if value is None else compare(column, _bind(column, value))
 
     def in_python(value: t.Any, other: t.Any) -> bool | None:
         if value is None or other is None:
@@ -208,12 +208,12 @@ def _ordered(compare: Callable[[t.Any, t.Any], t.Any]) -> Operator:
 
 
 def _is_time(column: Column, value: t.Any) -> Expression:
-    return column.between(_short(column, value), _bound(column, value))
+    return column.between(_short(column, value), _bind(column, value))
 
 
 def _short(column: Column, value: t.Any) -> t.Any:
     """Return the text of a time on SQLite without the zeros at its end."""
-    return sa.func.rtrim(sa.func.rtrim(_bound(column, value), "0"), ".")
+    return sa.func.rtrim(sa.func.rtrim(_bind(column, value), "0"), ".")
 
 
 def _whole(column: Column) -> Column:
@@ -224,26 +224,26 @@ def _whole(column: Column) -> Column:
     return sa.type_coerce(whole, column.type)
 
 
-def _negated(test: Test) -> Test:
+def _negate(test: Test) -> Test:
     return lambda value, other: opposite(test(value, other))
 
 
 EQUAL: t.Final = Operator(_equals, is_bound=True, test=is_equal)
-DIFFERENT: t.Final = Operator(_differs, is_bound=True, test=_negated(is_equal))
+DIFFERENT: t.Final = Operator(_differs, is_bound=True, test=_negate(is_equal))
 NULL: t.Final = Operator(_equals, flag)
 """``$null``, which is resolved to one of these two and null."""
 
 IN: t.Final = Operator(operators.in_op, many, is_bound=True, test=_is_among)
 NOT_IN: t.Final = Operator(
-    lambda c, v: _is_not_true(c.in_(v)), many, is_bound=True, test=_negated(_is_among)
+    lambda c, v: _is_not_true(c.in_(v)), many, is_bound=True, test=_negate(_is_among)
 )
 
 LISTS: t.Final = {IN: OR, NOT_IN: "$nor"}
 """The operators of lists, and the groups that lists with null are split into."""
 
-LESS: t.Final = _ordered(operator.lt)
-AT_LEAST: t.Final = _ordered(operator.ge)
-AT_MOST: t.Final = _ordered(operator.le)
+LESS: t.Final = _compare_by(operator.lt)
+AT_LEAST: t.Final = _compare_by(operator.ge)
+AT_MOST: t.Final = _compare_by(operator.le)
 BETWEEN: t.Final = Operator(operators.in_op, pair, needs_order=True)
 """``$between``, which is resolved to these two."""
 
@@ -254,7 +254,7 @@ BUILT_IN: dict[str, Operator] = {
     "$nin": NOT_IN,
     "$lt": LESS,
     "$lte": AT_MOST,
-    "$gt": _ordered(operator.gt),
+    "$gt": _compare_by(operator.gt),
     "$gte": AT_LEAST,
 }
 """The operators that every service has. See section 4.2 of the specification."""

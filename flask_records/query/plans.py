@@ -249,14 +249,14 @@ class Plans:
 
         def build() -> Select:
             if groups is not None:
-                return self._cut(query, self._grouped(groups, query), *cut)
+                return self._cut(query, self._group(groups, query), *cut)
 
             where = conditions(query, self._model, is_one=has_id)
             where += self._is_id() if has_id else []
             select = selection.of(self._model).where(*where)
             select = select.limit(1) if has_id else self._cut(query, select, *cut)
             select = select if column is None else select.add_columns(column)
-            return self._locked(select) if locking else select
+            return self._lock(select) if locking else select
 
         order = () if has_id else groups or query.sort
         key = ("records", has_id, order, column, locking, *cut)
@@ -271,16 +271,16 @@ class Plans:
             select = sa.select(sa.func.count())
 
             if groups is not None:
-                return select.select_from(self._grouped(groups, query).subquery())
+                return select.select_from(self._group(groups, query).subquery())
 
             where = conditions(query, self._model)
             return select.select_from(self._model).where(*where)
 
         return self._cache.plan(("count", groups), build, {}, query)
 
-    def _grouped(self, groups: Groups, query: ResolvedQuery) -> Select:
+    def _group(self, groups: Groups, query: ResolvedQuery) -> Select:
         columns = [
-            each.selected(self._dialect).label(groups.label(each))
+            each.select_on(self._dialect).label(groups.label(each))
             for each in groups.columns
         ]
         statement = sa.select(*columns).select_from(self._model)
@@ -307,7 +307,7 @@ class Plans:
 
         return statement.limit(query.limit).offset(query.skip or None)
 
-    def keyed(self, selection: Selection, keys: Sequence[t.Any]) -> Plan:
+    def records_by_key(self, selection: Selection, keys: Sequence[t.Any]) -> Plan:
         """Return the plan that reads records that a call has locked, as they are now.
         The last columns are the primary key.
 
@@ -322,7 +322,7 @@ class Plans:
             statement = statement.where(key.in_(parameter))
             return statement.with_for_update() if self._reads_the_past else statement
 
-        return self._cache.plan("keyed", build, {KEYS: keys}, None, selection)
+        return self._cache.plan("records_by_key", build, {KEYS: keys}, None, selection)
 
     def instances(
         self,
@@ -349,7 +349,7 @@ class Plans:
             statement = self._cut(query, sa.select(self._model).where(*where), *cut)
             options = orm.lazyload("*"), *[orm.defer(e.column) for e in deferred]
             return (
-                self._locked(statement)
+                self._lock(statement)
                 .options(*options)
                 .execution_options(populate_existing=True)
             )
@@ -358,7 +358,7 @@ class Plans:
         parameters = {**id_parameters(id), LIMIT: limit, SKIP: query.skip}
         return self._cache.plan(key, build, parameters, query)
 
-    def _locked(self, statement: Select) -> Select:
+    def _lock(self, statement: Select) -> Select:
         """Return a statement that lets nobody else write its records until the commit.
         A union locks nothing.
         """
@@ -375,12 +375,12 @@ class Plans:
         """
         if query.groups is not None:
             return [
-                self._directed(query.groups.expression(column), is_descending)
+                self._sort_by(query.groups.expression(column), is_descending)
                 for column, is_descending in query.groups.sort
             ]
 
         ordered = [
-            self._directed(field.column, is_descending, is_nullable=field.is_nullable)
+            self._sort_by(field.column, is_descending, is_nullable=field.is_nullable)
             for field, is_descending in query.sort
         ]
         is_descending = bool(query.sort) and query.sort[-1][1]
@@ -389,7 +389,7 @@ class Plans:
             for column in self._fields.primary_key
         ]
 
-    def _directed(
+    def _sort_by(
         self, column: t.Any, is_descending: bool, *, is_nullable: bool = True
     ) -> t.Any:
         directed = column.desc() if is_descending else column.asc()

@@ -46,12 +46,12 @@ def as_list(value: t.Any) -> list[t.Any]:
 
 def one(field: Field, value: t.Any) -> t.Any:
     """Read one value of the field's type."""
-    return field.compared(value)
+    return field.cast_for_query(value)
 
 
 def many(field: Field, value: t.Any) -> list[t.Any]:
     """Read a list of values of the field's type. One value is a list of one."""
-    return [field.compared(item) for item in as_list(value)]
+    return [field.cast_for_query(item) for item in as_list(value)]
 
 
 def pair(field: Field, value: t.Any) -> list[t.Any]:
@@ -75,7 +75,7 @@ def text(field: Field, value: t.Any) -> str:
     if len(value) > MAX_TEXT:
         raise field.unfit(value, problems.too_long(MAX_TEXT, "characters"))
 
-    return t.cast(str, field.compared(value))
+    return t.cast(str, field.cast_for_query(value))
 
 
 def contained(field: Field, value: t.Any) -> str:

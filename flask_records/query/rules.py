@@ -132,7 +132,7 @@ class UserRule:
             if any(placeholders(self(None), FromUser)):
                 raise TypeError(WRONG_PLACE.format(option=option, query=rule))
 
-            self._checked(rule)
+            self._check_answer(rule)
         elif not isinstance(rule, bool) and (
             iscoroutinefunction(rule) or not callable(rule)
         ):
@@ -143,7 +143,7 @@ class UserRule:
     def __call__(self, user: t.Any) -> t.Any:
         """Return the answer for a user, or for a caller without one."""
         if self.query is not None:
-            return _filled(self.query, user)
+            return _fill(self.query, user)
 
         return self._rule(user) if callable(self._rule) else self._rule
 
@@ -162,9 +162,9 @@ class UserRule:
         if answer is False or answer is None:
             return t.cast("Record", NO_RECORD)
 
-        return self._checked(answer)
+        return self._check_answer(answer)
 
-    def _checked(self, answer: t.Any) -> Record:
+    def _check_answer(self, answer: t.Any) -> Record:
         if not _is_condition(answer):
             wrong = f"a value of {type(answer).__name__} without conditions"
             raise TypeError(WRONG_ANSWER.format(rule=self.option, answer=wrong))
@@ -291,7 +291,7 @@ def _is_condition(query: t.Any) -> bool:
     return True
 
 
-def _filled(query: t.Any, user: t.Any) -> t.Any:
+def _fill(query: t.Any, user: t.Any) -> t.Any:
     """Return a copy of a query with the values of a user in the places where a rule may
     have them.
     """
@@ -305,7 +305,7 @@ def _filled(query: t.Any, user: t.Any) -> t.Any:
 
     for name, value in query.items():
         if name in GROUPS and (items := items_of(value)):
-            filled[name] = [_filled(each, user) for each in items]
+            filled[name] = [_fill(each, user) for each in items]
         # A name that is not text is refused later.
         elif str(name).startswith("$"):
             filled[name] = value

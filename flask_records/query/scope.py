@@ -100,7 +100,7 @@ class Scope:
         field = self.fields.stored.get(name) or self.fields.id
         return at_path(self.path, field) if self.path else field
 
-    def sorted_by(self, name: str) -> Sequence[Field]:
+    def resolve_sort(self, name: str) -> Sequence[Field]:
         """Return the fields that a name sorts by.
 
         :raises BadRequest: There is no such field, or the database does not sort it, or
@@ -117,7 +117,7 @@ class Scope:
 
         return fields
 
-    def selected(self, names: Iterable[str] | None) -> tuple[Field, ...]:
+    def select(self, names: Iterable[str] | None) -> tuple[Field, ...]:
         """Return the fields to select: those listed and the identifier, or its parts.
 
         :param names: The names listed, or ``None`` for all.

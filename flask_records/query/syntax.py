@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .. import problems
 from ..errors import BadRequest
-from .bounds import refused, shortened
+from .bounds import refused, shorten
 from .field import are_comparable
 from .operators import (
     AND,
@@ -83,7 +83,7 @@ class Paths(t.Protocol):
     def rule(self) -> ResolvedQuery:
         """The query of the records that the caller sees."""
 
-    def related(self, name: str) -> Paths | None:
+    def follow(self, name: str) -> Paths | None:
         """Return the model at the end of a relationship, or ``None`` if there is no
         such relationship for the caller.
 
@@ -107,7 +107,7 @@ def resolve(query: _Raw, syntax: Syntax, paths: Paths) -> ResolvedQuery:
     paging = (*PAGING, POPULATE) if syntax.populates else PAGING
     terms = conditions.all_of(query, paging, 0)
     return ResolvedQuery(
-        paths.scope.selected(None if select is None else names_listed(SELECT, select)),
+        paths.scope.select(None if select is None else names_listed(SELECT, select)),
         terms,
         conditions.values,
         sort,
@@ -151,7 +151,7 @@ class _Conditions:
 
         :param query: The conditions by the rests of their paths.
         """
-        related = self.paths.related(name)
+        related = self.paths.follow(name)
         wrong = [rest for rest in query if related is None or rest.startswith("$")]
 
         if related is None or wrong:
@@ -211,14 +211,14 @@ class _Conditions:
         shown_if = self.paths.shown_if.get(name)
 
         if shown_if is None:
-            return self._compared(name, operator, value)
+            return self._resolve(name, operator, value)
 
         # A field that the caller does not see can't decide whether it gets the record.
         self.values += shown_if.values
-        comparison = self._compared(name, operator, value)
+        comparison = self._resolve(name, operator, value)
         return ResolvedGroup(AND, (*shown_if.terms, comparison))
 
-    def _compared(self, name: str, operator_name: str, operand: t.Any) -> Term:
+    def _resolve(self, name: str, operator_name: str, operand: t.Any) -> Term:
         operator, field = self.syntax.operators[operator_name], self.paths.scope[name]
 
         if FromRecord in map(type, as_list(operand)):
@@ -282,7 +282,7 @@ class _Conditions:
 
 def _unknown(name: str, place: t.Any) -> BadRequest:
     """Return the error for a name with a dollar sign that is not understood."""
-    return BadRequest(f"Invalid query parameter {shortened(name)}", data=place)
+    return BadRequest(f"Invalid query parameter {shorten(name)}", data=place)
 
 
 def _count(name: str, value: t.Any) -> int | None:
@@ -307,10 +307,10 @@ def _sort(paths: Paths, value: t.Any) -> tuple[tuple[Field | SortPath, bool], ..
         raise refused(SORT, problems.NO_ORDER)
 
     ways = [(name, is_descending(name, way)) for name, way in value.items()]
-    return tuple([(e, way) for name, way in ways for e in sorted_by(paths, name)])
+    return tuple([(e, way) for name, way in ways for e in resolve_sort(paths, name)])
 
 
-def sorted_by(paths: Paths, name: str) -> Sequence[Field | SortPath]:
+def resolve_sort(paths: Paths, name: str) -> Sequence[Field | SortPath]:
     """Return the fields, or the paths to fields, that a name sorts by.
 
     :raises BadRequest: There is no such field for the caller, or it has no order.
@@ -318,9 +318,9 @@ def sorted_by(paths: Paths, name: str) -> Sequence[Field | SortPath]:
     first, dot, rest = name.partition(".")
 
     if not dot:
-        return paths.scope.sorted_by(name)
+        return paths.scope.resolve_sort(name)
 
-    related = paths.related(first)
+    related = paths.follow(first)
 
     if related is None:
         raise refused(f"{paths.scope.path}{name}", problems.UNKNOWN_FIELD)
@@ -328,7 +328,7 @@ def sorted_by(paths: Paths, name: str) -> Sequence[Field | SortPath]:
     if related.relationship.uselist:
         raise refused(f"{related.scope.path}{rest}", problems.SEVERAL)
 
-    targets = sorted_by(related, rest)
+    targets = resolve_sort(related, rest)
     return [SortPath(related.relationship, related.rule, each) for each in targets]
 
 

@@ -9,7 +9,7 @@ from ..http.error_handler import body_of
 from ..http.formatter import dumps
 from ..http.routes import current_routes
 from ..names import method_named, METHODS_BY_NAME
-from ..query.bounds import check_answer, current_bounds, shortened
+from ..query.bounds import check_answer, current_bounds, shorten
 from ..service.context import HookContext
 from ..service.results import comes_in_pieces, listed
 
@@ -127,6 +127,6 @@ def _service(records: FlaskRecords, path: t.Any) -> tuple[Service, dict[str, t.A
     service_path, route = current_routes().service_at(path)
 
     if service_path is None or service_path not in records.services:
-        raise NotFound(f"Service '{shortened(path.strip('/'))}' not found")
+        raise NotFound(f"Service '{shorten(path.strip('/'))}' not found")
 
     return records.services[service_path], route

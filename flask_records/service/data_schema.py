@@ -21,7 +21,7 @@ from ..problems import (
     TOO_MANY_PROBLEMS,
     UNKNOWN_FIELD,
 )
-from ..query.bounds import MAX_ERRORS, shortened
+from ..query.bounds import MAX_ERRORS, shorten
 from ..typing import PLAIN_TYPES
 
 if t.TYPE_CHECKING:
@@ -269,7 +269,7 @@ def _problems_of(error: ValidationError, data: t.Any) -> dict[str, Problem]:
         if "field" in problem.data:
             place.append(str(problem.data["field"]))
 
-        problems.setdefault(shortened(".".join(place)), problem)
+        problems.setdefault(shorten(".".join(place)), problem)
 
     return problems
 
@@ -308,10 +308,10 @@ def _problem(error: Mapping[str, t.Any]) -> Problem:
 
     message, count = SUBJECT.subn("", error["msg"])
     text = message if count else f"is not valid: {message}"
-    problem = Problem(shortened(text), kind)
+    problem = Problem(shorten(text), kind)
     # Some texts in it come from the client.
     problem.data = {
-        name: value if isinstance(value, (int, float)) else shortened(str(value))
+        name: value if isinstance(value, (int, float)) else shorten(str(value))
         for name, value in context.items()
     }
     return problem

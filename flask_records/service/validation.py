@@ -12,7 +12,7 @@ from ..errors import BadRequest, not_an_object
 from ..names import BODIES, METHODS
 from ..pagination import Page
 from ..problems import Problem, too_deep, UNKNOWN_FIELD
-from ..query.bounds import MAX_ERRORS, refuse, shortened
+from ..query.bounds import MAX_ERRORS, refuse, shorten
 from ..query.conversions import is_deeper, MAX_JSON_DEPTH
 from .capabilities import check_methods
 from .context import names_of_bodies
@@ -291,4 +291,4 @@ def _each_body(
 
 
 def _unknown(names: Iterable[str]) -> dict[str, Problem]:
-    return {shortened(name): UNKNOWN_FIELD for name in names}
+    return {shorten(name): UNKNOWN_FIELD for name in names}

@@ -151,7 +151,7 @@ def _as_text(engine: sa.Engine, tables: Iterable[sa.Table]) -> Iterator[str]:
             if conversion is None:
                 continue
 
-            values = sa.select(conversion.selected(column.key, column)).limit(VALUES)
+            values = sa.select(conversion.select_as(column.key, column)).limit(VALUES)
 
             try:
                 connection.execute(values).all()

@@ -144,7 +144,7 @@ def test_hybrid_property_without_an_expression_is_an_error(getter):
 )
 def test_message_shows_at_most_a_hundred_characters_of_a_value(scope, value, shown):
     with pytest.raises(BadRequest) as caught:
-        scope["age"].compared(value)
+        scope["age"].cast_for_query(value)
 
     assert caught.value.message == (
         f"'{shown}' is not a valid 'age': it is not a whole number."
