@@ -104,7 +104,7 @@ class Bodies:
 
         self._required = dict.fromkeys(required, REQUIRED)
 
-    def created(self, call: ResolvedCall, data: t.Any) -> list[Record]:
+    def read_create(self, call: ResolvedCall, data: t.Any) -> list[Record]:
         """Return the values of new records.
 
         :param data: The body of one, or a list of bodies.
@@ -114,7 +114,7 @@ class Bodies:
         is_list = isinstance(data, list)
         records: list[Record] = []
         problems: dict[str, Problem] = {}
-        unwritable = self._refused(call, is_new=True)
+        unwritable = self._find_refused(call, is_new=True)
 
         for index, body in enumerate(data if is_list else [data]):
             values, wrong, _ = self._read(call, "create", body, unwritable)
@@ -134,13 +134,13 @@ class Bodies:
         refuse(problems)
         return records
 
-    def replaced(self, call: ResolvedCall, body: t.Any) -> Body:
+    def read_update(self, call: ResolvedCall, body: t.Any) -> Body:
         """Return the body of an update, with null or the default for the fields that it
         leaves out. Those that the caller can't write keep their values.
 
         :raises BadRequest: The body is not an object.
         """
-        unwritable = self._refused(call, is_new=False)
+        unwritable = self._find_refused(call, is_new=False)
         outcome = self._read(call, "update", body, unwritable, is_compared=True)
         scope, schema = call.scope, call.params._state.schema_fields
         names = scope.names & scope.writable - self._fields.fixed - self._once
@@ -159,13 +159,15 @@ class Bodies:
 
         return outcome
 
-    def merged(self, call: ResolvedCall, body: t.Any, *, is_many: bool = False) -> Body:
+    def read_patch(
+        self, call: ResolvedCall, body: t.Any, *, is_many: bool = False
+    ) -> Body:
         """Return the body of a patch.
 
         :param is_many: ``True`` for a patch of all records that meet a query.
         :raises BadRequest: The body is not an object.
         """
-        unwritable = self._refused(call, is_new=False)
+        unwritable = self._find_refused(call, is_new=False)
         return self._read(call, "patch", body, unwritable, is_compared=not is_many)
 
     def type_problems(
@@ -258,7 +260,7 @@ class Bodies:
                 if not asks_for_default:
                     outcome.problems[field.name] = NOT_NULL
 
-    def _refused(self, call: ResolvedCall, *, is_new: bool) -> frozenset[str]:
+    def _find_refused(self, call: ResolvedCall, *, is_new: bool) -> frozenset[str]:
         """Return the names that a body may not have values for."""
         state, relations = call.params._state, self._relations
         names = frozenset(state.client_fields)
@@ -430,7 +432,7 @@ def _value_of(on_server: t.Any, field: Field) -> t.Any:
     return KEEP if expression is KEEP else SQLDefault(expression)
 
 
-def changed(write: Write, values: Record) -> dict[str, Problem]:
+def find_changes(write: Write, values: Record) -> dict[str, Problem]:
     """Return the problems of values that the caller may not write: those that differ
     from what the record shows, as a client may send it back. Nobody else writes the
     record until the commit.
@@ -440,7 +442,7 @@ def changed(write: Write, values: Record) -> dict[str, Problem]:
     """
     model, scope = write.call.model, write.call.scope
     selected = scope.select(values)
-    rows = write.stored(selected)
+    rows = write.read_stored(selected)
 
     if not rows:
         raise not_found(write.id)

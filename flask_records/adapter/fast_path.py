@@ -84,7 +84,7 @@ class Write(t.NamedTuple):
         limits = [self.call.query.limit, None if bound is None else bound + 1]
         return min([each for each in limits if each is not None], default=None)
 
-    def stored(self, fields: Iterable[Field]) -> Rows:
+    def read_stored(self, fields: Iterable[Field]) -> Rows:
         """Return the values of fields in the records that it changes, which nobody else
         writes until the commit.
         """
@@ -159,7 +159,7 @@ class FastPath:
         in_order = is_many and not is_sorted
 
         def build() -> sa.Insert:
-            columns = self._returned(selected)
+            columns = self._columns_of(selected)
             columns += self._mapper.primary_key if is_sorted else ()
             insert = sa.insert(self._table)
             return insert.returning(*columns, sort_by_parameter_order=in_order)
@@ -192,13 +192,13 @@ class FastPath:
             parameters = {c: sa.bindparam(n, type_=c.type) for c, n in pairs}
             return sa.update(self._table).values(parameters)
 
-        return self._changed(write, ("update", *values), build, new)
+        return self._change(write, ("update", *values), build, new)
 
     def remove(self, write: Write) -> list[Record]:
         """Return the record that is removed, or none if it does not meet the query."""
-        return self._changed(write, ("delete",), lambda: sa.delete(self._table), {})
+        return self._change(write, ("delete",), lambda: sa.delete(self._table), {})
 
-    def _changed(
+    def _change(
         self,
         write: Write,
         key: tuple[str, ...],
@@ -216,14 +216,14 @@ class FastPath:
             statement = build().where(
                 *id, *conditions(query, SimpleNamespace(**columns))
             )
-            return statement.returning(*self._returned(query.selected))
+            return statement.returning(*self._columns_of(query.selected))
 
         values = id_parameters(identifier(self._fields, write.id)) | parameters
         shape = (key, query.selected)
         plan = self._cache.plan(shape, build_where, values, query)
         return write.call.records(write.writing.rows(plan, write.bodies))
 
-    def _returned(self, selected: Sequence[Field]) -> list[t.Any]:
+    def _columns_of(self, selected: Sequence[Field]) -> list[t.Any]:
         return [
             field.conversion.select_as(field.name, self._columns[field.name])
             for field in selected

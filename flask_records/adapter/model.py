@@ -187,7 +187,7 @@ class ServedModel:
         """
         reading = self.database.reading(locking=params.lock)
         model = self.on(reading.dialect)
-        return reading, self._resolved(params, model, has_groups=has_groups)
+        return reading, self._resolve(params, model, has_groups=has_groups)
 
     def open_writing(self, params: Params) -> tuple[Writing, ResolvedCall]:
         """Return an object that writes, and the call with its query resolved, and with
@@ -200,7 +200,7 @@ class ServedModel:
             self.database.begin(writes=True)
 
         writing = self.database.writing()
-        call = self._resolved(params, self.on(writing.dialect))
+        call = self._resolve(params, self.on(writing.dialect))
         writing.scope = call.scope
 
         if call.scope.written_if:
@@ -208,7 +208,7 @@ class ServedModel:
 
         return writing, call
 
-    def _resolved(
+    def _resolve(
         self, params: Params, model: Model, *, has_groups: bool = False
     ) -> ResolvedCall:
         scope, state = self.scope_of(params, model), params._state
@@ -220,7 +220,7 @@ class ServedModel:
 
         if params.query or scope.shown_if:
             paths = CallPaths(model, scope, params)
-            query = self._parsed(params, paths, has_groups=has_groups)
+            query = self._parse(params, paths, has_groups=has_groups)
             shown_if = dict(paths.shown_if)
 
         if state.is_whole:
@@ -243,7 +243,7 @@ class ServedModel:
             is_private=bool(rule_fields or (is_client and self.rules.visible)),
         )
 
-    def _parsed(
+    def _parse(
         self, params: Params, paths: CallPaths, *, has_groups: bool
     ) -> ResolvedQuery:
         """Return the query of a call as its caller may ask it."""

@@ -112,13 +112,13 @@ class ModelSchemas:
         for field in [*ids, *scope]:
             is_sent = field.name in scope.writable
             properties[field.name] = {
-                **self._shown(field),
-                **_described(field),
+                **self._in_answer(field),
+                **_describe(field),
                 **({} if is_sent else {"readOnly": True}),
             }
 
         for name, schema in fields.options.extra.items():
-            properties[name] = {**_unbounded(schema), "readOnly": True}
+            properties[name] = {**_without_bounds(schema), "readOnly": True}
 
         doc = docstring(fields.model)
         description = {"description": doc} if doc else {}
@@ -135,8 +135,8 @@ class ModelSchemas:
         writable = [field for name, field in fields.writable.items() if name in names]
         properties: dict[str, Schema] = {
             field.name: {
-                **self._sent(field, method),
-                **_described(field),
+                **self._in_body(field, method),
+                **_describe(field),
                 **({} if field.name in scope.names else {"writeOnly": True}),
             }
             for field in writable
@@ -164,10 +164,10 @@ class ModelSchemas:
         fields = [id, *[field for field in scope if field is not id]]
         names = [field.name for field in fields]
         ordered = _sorted_names(scope)
-        by_name = {each.name: self._compared(each) for each in fields}
+        by_name = {each.name: self._in_query(each) for each in fields}
 
         for name, (relationship, there) in self._paths.items():
-            by_name |= {f"{name}.{each.name}": self._compared(each) for each in there}
+            by_name |= {f"{name}.{each.name}": self._in_query(each) for each in there}
 
             if not relationship.uselist:
                 ordered += [f"{name}.{n}" for n in _sorted_names(there)]
@@ -204,7 +204,7 @@ class ModelSchemas:
         properties: dict[str, t.Any] = {}
 
         for name in self._grouped.get(GROUP, ()):
-            schema = self._shown(fields[name])
+            schema = self._in_answer(fields[name])
 
             if name in self._units:
                 # A period, such as "2026-W09", is neither a date nor a time.
@@ -215,7 +215,7 @@ class ModelSchemas:
 
         for function in [name for name in self._grouped if name != GROUP]:
             names = self._grouped[function]
-            values = {name: _aggregated(function, fields[name]) for name in names}
+            values = {name: _aggregate(function, fields[name]) for name in names}
             properties[function] = object_of(values)
 
         return object_of(properties) if properties else None
@@ -261,7 +261,7 @@ class ModelSchemas:
             if each in there.fields.stored
         }
 
-    def _compared(self, field: Field) -> Schema:
+    def _in_query(self, field: Field) -> Schema:
         """Return the schema of a field in a query: a value, or operators."""
         value = field.conversion.schema
         # A query string has no null, but texts that mean it where they are not values.
@@ -281,18 +281,18 @@ class ModelSchemas:
         operations = object_of(operators, additionalProperties=False)
         return {"anyOf": [NULL if is_null_only else or_null, operations]}
 
-    def _shown(self, field: Field) -> Schema:
+    def _in_answer(self, field: Field) -> Schema:
         """Return the schema of a field in an answer."""
         schema = self._value(field)
         # SQLAlchemy takes the type of an expression from one of its operands.
-        return schema if field.name in self._fields.columns else _unbounded(schema)
+        return schema if field.name in self._fields.columns else _without_bounds(schema)
 
     def _value(self, field: Field) -> Schema:
         schema = field.conversion.schema
         is_nullable = field.is_nullable and field not in self._fields.identifying
         return nullable(schema) if is_nullable else schema
 
-    def _sent(self, field: Field, method: str) -> Schema:
+    def _in_body(self, field: Field, method: str) -> Schema:
         """Return the schema of a field in a body."""
         schema = field.conversion.schema
 
@@ -305,16 +305,16 @@ class ModelSchemas:
         return nullable(schema) if may_be_null else schema
 
 
-def _aggregated(function: str, field: Field) -> Schema:
+def _aggregate(function: str, field: Field) -> Schema:
     """Return the schema of the value of a function of a field in a group."""
     if function == "$count":
         return {"type": "integer"}
 
     schema = {"type": "number"} if function == "$avg" else field.conversion.schema
-    return nullable(_unbounded(schema) if function == "$sum" else schema)
+    return nullable(_without_bounds(schema) if function == "$sum" else schema)
 
 
-def _unbounded(schema: Schema) -> Schema:
+def _without_bounds(schema: Schema) -> Schema:
     """Return the schema of values that may be larger than the column's."""
     unbounded = {name: each for name, each in schema.items() if name not in BOUNDS}
     is_whole = "integer" in schema.get("type", ())
@@ -326,7 +326,7 @@ def _sorted_names(scope: Scope) -> list[str]:
     return [name for name in names if name in scope.plain]
 
 
-def _described(field: Field) -> Schema:
+def _describe(field: Field) -> Schema:
     """Return what a model says of a field."""
     prop = getattr(field.column, "property", None)
     column = next(iter(getattr(prop, "columns", ())), None)

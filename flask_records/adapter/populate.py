@@ -159,7 +159,7 @@ class Link:
         """
         distinct = [key for key in dict.fromkeys(keys) if key is not None]
         sizes: dict[int, int] | None = None if answer is None else {}
-        by_key = self._related(distinct, sizes)
+        by_key = self._find_by_key(distinct, sizes)
         is_list = self._relationship.uselist
 
         for record, key in zip(records, keys, strict=True):
@@ -170,7 +170,7 @@ class Link:
                 # A record that several have is written out for each of them.
                 answer.add(sum([sizes[id(other)] for other in others]))
 
-    def _related(
+    def _find_by_key(
         self, keys: Sequence[t.Any], sizes: dict[int, int] | None
     ) -> Mapping[t.Any, list[Record]]:
         """Return the records of the other end by the key of this end.

@@ -52,7 +52,7 @@ def references_of(mapper: orm.Mapper[t.Any]) -> Sequence[Reference]:
     ]
 
 
-def unseen_references(write: Write) -> list[frozenset[str]]:
+def find_unseen_references(write: Write) -> list[frozenset[str]]:
     """Return the names of the fields in each body of a client that refer to a record
     which the caller can't find, there or not. The database looks after keys of
     services without rules.
@@ -78,7 +78,7 @@ def unseen_references(write: Write) -> list[frozenset[str]]:
         # In the order of the bodies, the keys that the records of each will have.
         keys = [_keys(write, names, body) for body in bodies]
         values = {key for each in keys for key in each if None not in key}
-        missing = values - _found(call, service, reference[1], values)
+        missing = values - _find_visible(call, service, reference[1], values)
 
         for index, own in enumerate(keys):
             if not missing.isdisjoint(own):
@@ -102,7 +102,7 @@ def _keys(write: Write, names: Sequence[str], body: Record) -> list[Key]:
 
     return [
         tuple([body.get(name, old) for name, old in zip(names, row, strict=True)])
-        for row in write.stored([_field(fields, name) for name in names])
+        for row in write.read_stored([_field(fields, name) for name in names])
     ]
 
 
@@ -133,7 +133,7 @@ def _service_of(served: ServedModel, reference: Reference) -> Service | None:
     return service if service is not None and service.limits_find else None
 
 
-def _found(
+def _find_visible(
     call: ResolvedCall,
     service: Service,
     columns: Sequence[sa.Column[t.Any]],

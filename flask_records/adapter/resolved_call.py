@@ -96,9 +96,9 @@ class ResolvedCall(t.NamedTuple):
             limit = 1 + answer.limit // selection.min_size
 
         plan = plans.records(self.query, selection, limit, locking=locking)
-        return reading.rows(self.counted(plan, selection.size_of))
+        return reading.rows(self.limit_size(plan, selection.size_of))
 
-    def counted(self, plan: Plan, size_of: Callable[[Rows], int]) -> Plan:
+    def limit_size(self, plan: Plan, size_of: Callable[[Rows], int]) -> Plan:
         """Return a plan that reads no more rows than an answer to a client may have.
 
         :param size_of: Returns about the bytes of rows as JSON.

@@ -25,12 +25,12 @@ from ..query.plans import PING, Selection
 from ..query.syntax import resolve
 from ..service import Capabilities
 from ..settings import mapping_of, names_of
-from .bodies import changed
+from .bodies import find_changes
 from .call_paths import meets_related
 from .fast_path import Write
 from .model import ServedModel
 from .option_checks import check_options
-from .references import unseen_references
+from .references import find_unseen_references
 from .resolved_call import identifier, not_found
 from .writing import check_number, multi_of
 
@@ -445,11 +445,11 @@ class SQLAlchemyService(Capabilities):
             self.check_multi("create", params)
 
         writing, call = self.served.open_writing(params)
-        bodies = call.model.bodies.created(call, data)
+        bodies = call.model.bodies.read_create(call, data)
         write = Write("create", writing, call, bodies, is_list=is_list)
         problems = {
             f"{index}.{name}" if is_list else name: NO_RECORD
-            for index, names in enumerate(unseen_references(write))
+            for index, names in enumerate(find_unseen_references(write))
             for name in sorted(names)
         }
         refuse(problems)
@@ -463,7 +463,7 @@ class SQLAlchemyService(Capabilities):
         :raises BadRequest: The data does not fit the fields.
         """
         writing, call = self.served.open_writing(params)
-        body = call.model.bodies.replaced(call, data)
+        body = call.model.bodies.read_update(call, data)
         return self._write(writing, call, id, body)[0]
 
     def patch(self, id: Id, data: Record, params: Params) -> Record | list[Record]:
@@ -478,7 +478,7 @@ class SQLAlchemyService(Capabilities):
 
         writing, call = self.served.open_writing(params)
         is_many = id is None
-        body = call.model.bodies.merged(call, data, is_many=is_many)
+        body = call.model.bodies.read_patch(call, data, is_many=is_many)
         records = self._write(writing, call, id, body)
         return records if is_many else records[0]
 
@@ -511,7 +511,7 @@ class SQLAlchemyService(Capabilities):
     ) -> list[Record]:
         values, errors, unwritten = body
         write = Write("patch", writing, call, [values], id)
-        [unseen] = unseen_references(write)
+        [unseen] = find_unseen_references(write)
 
         # A front end may send back what the record has, if it sees that.
         readable = unseen & call.scope.plain if id is not None else frozenset()
@@ -519,7 +519,7 @@ class SQLAlchemyService(Capabilities):
         compared = unwritten | {name: values[name] for name in readable}
 
         if compared:
-            differing = changed(write, compared)
+            differing = find_changes(write, compared)
             missing = dict.fromkeys(readable & differing.keys(), NO_RECORD)
             errors = errors | differing | missing
 

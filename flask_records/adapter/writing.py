@@ -198,7 +198,7 @@ class UnitOfWork:
 
         dialect = write.writing.dialect
         values = [
-            _evaluated(each.expression, columns[name], dialect)
+            _evaluate(each.expression, columns[name], dialect)
             for name, each in computed.items()
         ]
         row = write.writing.values_of(values)
@@ -223,16 +223,16 @@ class UnitOfWork:
 
         if write.id is not None:
             value = identifier(self._fields, write.id)
-            return self._loaded(write, 1, value)
+            return self._load_instances(write, 1, value)
 
         if query.limit == 0:
             return []
 
-        instances = self._loaded(write, write.limit)
+        instances = self._load_instances(write, write.limit)
         check_number(write.method, call.params, len(instances))
         return instances
 
-    def _loaded(
+    def _load_instances(
         self, write: Write, limit: int | None, id: Sequence[t.Any] = ()
     ) -> list[t.Any]:
         """Return the instances of a call. A value that its type can't read does not
@@ -244,7 +244,7 @@ class UnitOfWork:
 
         def load(**options: t.Any) -> list[t.Any]:
             plan = self._plans.instances(write.call.query, limit, id, **options)
-            plan = plan if id else write.call.counted(plan, _size_of_instances)
+            plan = plan if id else write.call.limit_size(plan, _size_of_instances)
             return write.writing.instances(plan)
 
         try:
@@ -313,7 +313,7 @@ class UnitOfWork:
                 _refuse(write, error, full)
 
 
-def _evaluated(
+def _evaluate(
     expression: t.Any, column: sa.Column[t.Any], dialect: sa.Dialect
 ) -> sa.ColumnElement[t.Any]:
     """Return an expression for the value of a default in a column."""
