@@ -264,7 +264,9 @@ def network_of(text: str) -> str:
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
-        return text
+        # Azure writes the port of the client, another one for each connection.
+        host, _, port = text.rpartition(":")
+        return network_of(host.strip("[]")) if host and port.isdecimal() else text
 
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         return str(address.ipv4_mapped)

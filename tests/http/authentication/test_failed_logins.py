@@ -128,9 +128,12 @@ def test_failed_logins_of_one_address_are_limited_whoever_is_meant(client):
     assert log_in(client, "192.0.2.2").status_code == 201
 
 
-def test_network_of_an_address_counts(client):
+@pytest.mark.parametrize(
+    "address", ["2001:db8::{}", "[2001:db8::{}]:443", "192.0.2.1:4430{}"]
+)
+def test_network_of_an_address_counts(client, address):
     found = [
-        fail(client, 1, f"2001:db8::{n}", email=f"{n}@example.com") for n in range(7)
+        fail(client, 1, address.format(n), email=f"{n}@example.com") for n in range(7)
     ]
 
     assert found == [[401]] * 5 + [[429]] * 2
