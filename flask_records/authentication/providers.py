@@ -66,8 +66,9 @@ def profile_of_claims(raw: Record) -> Profile:
 
     :raises ValueError: It has no usable identifier.
     """
-    # Claims of OpenID, which have a `sub`, state it. Others have no field for it.
-    is_kept = raw.get("email_verified", "sub" not in raw) in (True, "true")
+    # Claims of OpenID, which have a `sub`, state it. Of others few have a field for it.
+    other = "sub" not in raw and raw.get("verified_email", True)
+    is_kept = raw.get("email_verified", other) in (True, "true")
     return Profile(
         id=_id(raw.get("sub", raw.get("id"))),
         email=raw.get("email") if is_kept else None,

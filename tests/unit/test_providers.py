@@ -156,7 +156,9 @@ def test_id_that_people_can_read_is_taken(id):
         ),
         *(("discord", {"verified": said}) for said in (False, None, "true", 1)),
         ("github", {"email": "a@x.yz", "email_verified": False}),
+        ("github", {"email": "a@x.yz", "verified_email": False}),
         ("github", {"sub": "s", "email": "a@x.yz"}),
+        ("github", {"sub": "s", "email": "a@x.yz", "verified_email": True}),
         ("microsoft", {"email": "a@x.yz", "email_verified": True}),
     ],
 )
