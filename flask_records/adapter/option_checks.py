@@ -69,6 +69,12 @@ NO_IDENTITY: t.Final = """\
 own. Give it one, or leave 'create' out: records.add(..., methods={methods}).\
 """
 
+WRITE_ONLY: t.Final = """\
+SQLAlchemy can't remove records of '{model}', as '{name}' is write-only. Give the \
+relationship passive_deletes=True, or leave 'remove' out: records.add(..., \
+methods={methods}).\
+"""
+
 WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """The words of a name, which may be in camel case."""
 
@@ -83,6 +89,9 @@ def check_options(model: ServedModel, app: Flask, methods: Collection[str]) -> N
 
     if "create" in methods:
         problems += _create_problems(model, methods)
+
+    if "remove" in methods:
+        problems += _remove_problems(model, methods)
 
     if problems:
         raise ValueError("\n".join(problems))
@@ -174,6 +183,17 @@ def _create_problems(model: ServedModel, methods: Collection[str]) -> Iterator[s
 
     if mapper.polymorphic_on is not None and mapper.polymorphic_identity is None:
         yield NO_IDENTITY.format(model=class_, methods=others)
+
+
+def _remove_problems(model: ServedModel, methods: Collection[str]) -> Iterator[str]:
+    """Yield the relationships that SQLAlchemy would have to load for a removal, and
+    can't.
+    """
+    class_, others = model.mapped_class.__name__, [n for n in methods if n != "remove"]
+
+    for name, each in model.mapper.relationships.items():
+        if each.lazy == "write_only" and not (each.passive_deletes or each.viewonly):
+            yield WRITE_ONLY.format(model=class_, name=name, methods=others)
 
 
 def _warn_of_forms(model: ServedModel, app: Flask) -> None:
