@@ -70,8 +70,8 @@ own. Give it one, or leave 'create' out: records.add(..., methods={methods}).\
 """
 
 WRITE_ONLY: t.Final = """\
-SQLAlchemy can't remove records of '{model}', as '{name}' is write-only. Give the \
-relationship passive_deletes=True, or leave 'remove' out: records.add(..., \
+SQLAlchemy can't remove records of '{model}', which has write-only relationships: \
+{names}. Give them passive_deletes=True, or leave 'remove' out: records.add(..., \
 methods={methods}).\
 """
 
@@ -186,14 +186,19 @@ def _create_problems(model: ServedModel, methods: Collection[str]) -> Iterator[s
 
 
 def _remove_problems(model: ServedModel, methods: Collection[str]) -> Iterator[str]:
-    """Yield the relationships that SQLAlchemy would have to load for a removal, and
-    can't.
-    """
-    class_, others = model.mapped_class.__name__, [n for n in methods if n != "remove"]
+    """Yield the relationships that a removal would have to load, and can't."""
+    names = [
+        repr(name)
+        for name, each in model.mapper.relationships.items()
+        if each.lazy == "write_only" and not (each.passive_deletes or each.viewonly)
+    ]
 
-    for name, each in model.mapper.relationships.items():
-        if each.lazy == "write_only" and not (each.passive_deletes or each.viewonly):
-            yield WRITE_ONLY.format(model=class_, name=name, methods=others)
+    if names:
+        class_, others = (
+            model.mapped_class.__name__,
+            [n for n in methods if n != "remove"],
+        )
+        yield WRITE_ONLY.format(model=class_, names=", ".join(names), methods=others)
 
 
 def _warn_of_forms(model: ServedModel, app: Flask) -> None:

@@ -29,7 +29,7 @@ Clients of '{path}' can see the password hashes. Hide them:
 
 NOT_HASHED: t.Final = """\
 Passwords that clients of '{path}' send are not hashed. Connect the hook before \
-'init_app', or say that the application hashes them, with \
+'init_app', or say that the application hashes them, in updates too, with \
 AuthenticationService(custom_hashing=True):
 
     {service}.before("create", "update", "patch")(hash_password("{field}"))

@@ -25,7 +25,7 @@ Clients of 'users' can see the password hashes. Hide them:
 
 HASH = """\
 Passwords that clients of 'users' send are not hashed. Connect the hook before \
-'init_app', or say that the application hashes them, with \
+'init_app', or say that the application hashes them, in updates too, with \
 AuthenticationService(custom_hashing=True):
 
     users.before("create", "update", "patch")(hash_password("password"))
