@@ -22,6 +22,8 @@ def app(module):
         app_ctx.pop()
 
     app.add_url_rule("/enter", "enter", lambda: str(login_user(module.load_user(1))))
+    remember = lambda: str(login_user(module.load_user(1), remember=True))  # noqa: E731
+    app.add_url_rule("/remember", "remember", remember)
     app.add_url_rule("/leave", "leave", lambda: str(logout_user()))
     app.realtime = Realtime(module.own)
     app.realtime.init_app(app)
@@ -62,6 +64,16 @@ def test_logout_ends_the_session_in_this_browser_only(app, browser):
     assert statuses == [401, 401, 200]
     browser.get("/enter")
     assert browser.get("/notes").status_code == 200
+
+
+def test_a_remembered_login_calls_services_at_once(app):
+    client, restarted = app.test_client(), app.test_client()
+    client.get("/remember")
+    restarted.set_cookie("remember_token", client.get_cookie("remember_token").value)
+
+    assert restarted.get("/notes").status_code == 200
+    restarted.get("/leave")
+    assert restarted.get("/notes").status_code == 401
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost"])
