@@ -8,7 +8,7 @@ import typing as t
 from ..errors import BadRequest, NotAuthenticated, NotFound
 from ..query.operators import LIMIT, SELECT
 from ..service.context import HookContext, Params
-from ..service.results import PrivateRecord, unseen_by, without
+from ..service.results import find_unseen, PrivateRecord, without
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -182,7 +182,7 @@ class Users:
 
         # Rules and hooks get all fields, and clients those that the user may see.
         if users.capabilities.field_rules.visible:
-            hidden = frozenset(unseen_by(user, users, record))
+            hidden = frozenset(find_unseen(user, users, record))
             user = PrivateRecord(user, users, hidden)
 
         return user, record

@@ -276,7 +276,7 @@ def dumps(value: t.Any, viewer: t.Any = NOBODY) -> bytes:
 def encoded(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
     """Return a value that JSON lacks as one that it has, or raise :exc:`TypeError`."""
     if isinstance(value, PrivateRecord):
-        return value.shown_to(viewer)
+        return value.cut_for(viewer)
 
     for type_, encode in ENCODERS.items():
         if isinstance(value, type_):
@@ -307,7 +307,7 @@ def encoded(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
 def as_json(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
     """Return a value made of JSON's types alone, as :func:`dumps` encodes it."""
     if isinstance(value, dict):
-        items = value.shown_to(viewer) if isinstance(value, PrivateRecord) else value
+        items = value.cut_for(viewer) if isinstance(value, PrivateRecord) else value
         # Keys may be texts that are translated when they are shown.
         return {as_json(k, viewer): as_json(each, viewer) for k, each in items.items()}
 

@@ -11,7 +11,7 @@ from ..http.routes import current_routes
 from ..names import method_named, METHODS_BY_NAME
 from ..query.bounds import check_answer, current_bounds, shorten
 from ..service.context import HookContext
-from ..service.results import comes_in_pieces, listed
+from ..service.results import collect_pieces, comes_in_pieces
 
 if t.TYPE_CHECKING:
     from ..extension import FlaskRecords
@@ -116,7 +116,7 @@ def _run(context: HookContext) -> bytes:
 
 def _encoded(context: HookContext) -> bytes:
     result = context.sent
-    result = listed(result) if comes_in_pieces(result) else result
+    result = collect_pieces(result) if comes_in_pieces(result) else result
     return check_answer(context.method, dumps(result, context.params.user))
 
 

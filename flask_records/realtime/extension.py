@@ -17,7 +17,7 @@ from ..errors import BadRequest
 from ..http.formatter import dumps, forbid_sniffing
 from ..http.routes import routes_of
 from ..service.globals import current_extensions
-from ..service.results import opened
+from ..service.results import open_event
 from ..signals import OrderedSignal
 from .connections import Channel
 from .messages import ANONYMOUS, AUTHENTICATED
@@ -182,7 +182,7 @@ class Realtime:
         server = _server()
 
         if server is not None:
-            dumps([opened(event) for event in events])
+            dumps([open_event(event) for event in events])
 
         return nullcontext() if server is None else server.log.reserve()
 

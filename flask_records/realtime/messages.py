@@ -14,7 +14,7 @@ from ..errors import Unavailable
 from ..http.formatter import dumps
 from ..names import READS
 from ..query.bounds import json_size
-from ..service.results import opened, without
+from ..service.results import open_event, without
 from ..service.rights import Rights, Visibility
 
 if t.TYPE_CHECKING:
@@ -205,7 +205,7 @@ def message_of(records: FlaskRecords, event: Event) -> Message | None:
         return None
 
     passwords = {auth.password for auth in asking}
-    record, rule_values = [without(part, passwords) for part in opened(event)]
+    record, rule_values = [without(part, passwords) for part in open_event(event)]
 
     if is_login and not channels:
         record = _token_of(record)

@@ -154,7 +154,7 @@ class DataSchema:
 
         return values, others, problems
 
-    def shown(self, value: t.Any) -> t.Any:
+    def show(self, value: t.Any) -> t.Any:
         """Return a result in its form for clients, without what the model does not
         have.
 
@@ -182,7 +182,7 @@ class DataSchema:
             mode="serialization" if part in ("record", "result") else "validation",
             schema_generator=ResultSchema if part == "result" else WireSchema,
         )
-        schema: Record = _inlined(original, original.get("$defs", {}), ())
+        schema: Record = _inline(original, original.get("$defs", {}), ())
         return schema
 
 
@@ -317,7 +317,7 @@ def _problem(error: Mapping[str, t.Any]) -> Problem:
     return problem
 
 
-def _inlined(
+def _inline(
     schema: t.Any, definitions: Mapping[str, t.Any], outer: tuple[str, ...]
 ) -> t.Any:
     """Return a JSON Schema with what it refers to in these places. An object inside of
@@ -326,7 +326,7 @@ def _inlined(
     :param outer: The names of the definitions that it is in.
     """
     if isinstance(schema, list):
-        return [_inlined(each, definitions, outer) for each in schema]
+        return [_inline(each, definitions, outer) for each in schema]
 
     # True and False are schemas, and keywords have numbers and texts.
     if not isinstance(schema, Mapping):
@@ -338,16 +338,16 @@ def _inlined(
     if name in outer:
         whole = {"type": "object"}
     elif name in definitions:
-        whole = _inlined(definitions[name], definitions, (*outer, name))
+        whole = _inline(definitions[name], definitions, (*outer, name))
 
     for keyword, value in schema.items():
         if keyword in MAPPINGS:
             whole[keyword] = {
-                name: _inlined(each, definitions, outer) for name, each in value.items()
+                name: _inline(each, definitions, outer) for name, each in value.items()
             }
         elif keyword in VALUES:
             whole[keyword] = value
         elif keyword not in LEFT_OUT:
-            whole[keyword] = _inlined(value, definitions, outer)
+            whole[keyword] = _inline(value, definitions, outer)
 
     return whole

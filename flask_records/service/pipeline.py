@@ -14,7 +14,7 @@ from ..names import CUSTOM, EVENTS, METHODS, METHODS_BY_NAME, READS
 from ..signals import call, receivers_of
 from .context import CallState, names_of_bodies, NO_RESULT
 from .globals import call_stack
-from .results import comes_in_pieces, drawn, private, records_of, selected, shown
+from .results import comes_in_pieces, cut_for_caller, draw, private, records_of, select
 from .validation import check_depth, check_types
 
 if t.TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Pipeline:
 
         # A method of the application may write anything.
         if conditions and is_own and method != "create":
-            conditions = service.rules.asked_after(context, conditions)
+            conditions = service.rules.pick_dependent(context, conditions)
 
         is_missing = context.result is NO_RESULT
         has_receivers = method in EVENTS and service.has_events
@@ -273,7 +273,7 @@ class Pipeline:
         if comes_in_pieces(result):
             return result
 
-        result = schemas.checked_result(context, result) if schemas else result
+        result = schemas.check_result(context, result) if schemas else result
         is_private = context.params.provider is None
 
         if not is_own:
@@ -319,9 +319,9 @@ class Pipeline:
         if context.params.provider is None:
             if is_whole:
                 result = private(service, context.result)
-                context.result = selected(service, context, result)
+                context.result = select(service, context, result)
         else:
-            dispatch = shown(service, context)
+            dispatch = cut_for_caller(service, context)
 
             if dispatch is not context.sent:
                 context.dispatch = dispatch
@@ -338,12 +338,12 @@ class Pipeline:
     ) -> Generator[t.Any, None, None]:
         schemas, part = self._service.schemas.get(context.method), copy(context)
 
-        with closing(drawn(result)) as pieces:
+        with closing(draw(result)) as pieces:
             for piece in pieces:
                 part.result, part.dispatch = piece, NO_RESULT
 
                 if schemas is not None:
-                    part.result = schemas.checked_result(context, piece)
+                    part.result = schemas.check_result(context, piece)
 
                 self._cut(part)
                 yield part.sent

@@ -80,21 +80,21 @@ class PrivateRecord(dict[str, t.Any]):
         self.rule_values = rule_values or {}
         self.viewer = viewer
 
-    def known_unseen(self, viewer: t.Any) -> frozenset[str] | None:
+    def recall_unseen(self, viewer: t.Any) -> frozenset[str] | None:
         """Return the names of the fields that a viewer may not see, or ``None`` if that
         is not known.
         """
         is_known = self.viewer is ANYBODY or self.viewer is viewer
         return self.unseen if is_known and viewer is not NOBODY else None
 
-    def shown_to(self, viewer: t.Any) -> Record:
+    def cut_for(self, viewer: t.Any) -> Record:
         """Return the part that a viewer may see: a user, ``None`` for an anonymous
         client, or :data:`NOBODY`.
         """
-        unseen: Collection[str] | None = self.known_unseen(viewer)
+        unseen: Collection[str] | None = self.recall_unseen(viewer)
 
         if unseen is None:
-            unseen = unseen_by(viewer, self.service, {**self, **self.rule_values})
+            unseen = find_unseen(viewer, self.service, {**self, **self.rule_values})
 
         names = self.service.capabilities.hidden.union(unseen)
         return {name: value for name, value in self.items() if name not in names}
@@ -127,7 +127,7 @@ def _restored(record: Record, path: str) -> PrivateRecord:
     return PrivateRecord(record, current_records.services[path])
 
 
-def unseen_by(viewer: t.Any, service: Service, record: Record) -> Collection[str]:
+def find_unseen(viewer: t.Any, service: Service, record: Record) -> Collection[str]:
     """Return the names of the fields that rules hide from a viewer in a record, which
     has all values that rules need.
     """
@@ -136,7 +136,7 @@ def unseen_by(viewer: t.Any, service: Service, record: Record) -> Collection[str
     if viewer is NOBODY or not rules:
         return rules.keys()
 
-    return Rights(service, [record]).hidden_from(viewer)[0]
+    return Rights(service, [record]).find_hidden(viewer)[0]
 
 
 def private(
@@ -160,15 +160,15 @@ def private(
     return with_records(result, mark)
 
 
-def selected(service: Service, context: HookContext, result: t.Any) -> t.Any:
+def select(service: Service, context: HookContext, result: t.Any) -> t.Any:
     """Return a result with those fields of its service that ``$select`` names."""
-    if not (unwanted := _unselected(service, context)):
+    if not (unwanted := _find_unselected(service, context)):
         return result
 
     return with_records(result, lambda record: without(record, unwanted))
 
 
-def shown(service: Service, context: HookContext) -> t.Any:
+def cut_for_caller(service: Service, context: HookContext) -> t.Any:
     """Return the result of a client's call as the client gets it: without hidden
     fields, fields that rules hide, and fields that its ``$select`` does not name.
     """
@@ -177,7 +177,7 @@ def shown(service: Service, context: HookContext) -> t.Any:
 
     # The adapter has selected no other field otherwise.
     if context.params._state.is_whole:
-        unwanted = parts.hidden | _unselected(service, context)
+        unwanted = parts.hidden | _find_unselected(service, context)
 
     if not (unwanted or rules):
         return result
@@ -187,7 +187,7 @@ def shown(service: Service, context: HookContext) -> t.Any:
 
     def cut(record: Record) -> Record:
         if isinstance(record, PrivateRecord):
-            record = record.shown_to(viewer)
+            record = record.cut_for(viewer)
 
         part: Record = without(record, unwanted)
         return part
@@ -212,7 +212,7 @@ def _with_answers(service: Service, context: HookContext, result: t.Any) -> t.An
         if (
             not isinstance(record, PrivateRecord)
             or record.service is not service
-            or record.known_unseen(viewer) is not None
+            or record.recall_unseen(viewer) is not None
         ):
             return record
 
@@ -224,7 +224,7 @@ def _with_answers(service: Service, context: HookContext, result: t.Any) -> t.An
 
     if pending:
         rights = Rights(service, [{**each, **each.rule_values} for each in pending])
-        answers = rights.hidden_from(viewer)
+        answers = rights.find_hidden(viewer)
 
         for record, unseen in zip(pending, answers, strict=True):
             record.unseen, record.viewer = unseen, viewer
@@ -256,7 +256,7 @@ def event_records(service: Service, records: t.Any) -> t.Any:
     return with_records(records, change)
 
 
-def opened(event: Event) -> tuple[t.Any, Mapping[str, t.Any]]:
+def open_event(event: Event) -> tuple[t.Any, Mapping[str, t.Any]]:
     """Return the record of an event as a plain dict, and the hidden values that rules
     need. Each receiver is shown its own fields.
     """
@@ -266,7 +266,7 @@ def opened(event: Event) -> tuple[t.Any, Mapping[str, t.Any]]:
         return record, {}
 
     if record.service is not event.service:
-        return record.shown_to(NOBODY), {}
+        return record.cut_for(NOBODY), {}
 
     return dict(record), record.rule_values
 
@@ -277,7 +277,7 @@ def cut_throughout(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
     other means than :func:`.dumps`.
     """
     if isinstance(value, PrivateRecord):
-        value = value.shown_to(viewer)
+        value = value.cut_for(viewer)
 
     if isinstance(value, dict):
         return {name: cut_throughout(item, viewer) for name, item in value.items()}
@@ -354,7 +354,7 @@ def shows_itself(class_: t.Any) -> bool:
     return any("__str__" in vars(base) for base in class_.__mro__[:-1])
 
 
-def _unselected(service: Service, context: HookContext) -> frozenset[str]:
+def _find_unselected(service: Service, context: HookContext) -> frozenset[str]:
     """Return the names of the service's fields that a query does not select."""
     scope = service.capabilities.scope_for(None)
     names = context.params.query.get(SELECT)
@@ -387,7 +387,7 @@ def comes_in_pieces(result: t.Any) -> bool:
     return type(result) not in USUAL and isinstance(result, (Iterator, AsyncIterator))
 
 
-def drawn(pieces: t.Any) -> Generator[t.Any, None, None]:
+def draw(pieces: t.Any) -> Generator[t.Any, None, None]:
     """Yield the pieces of an iterator. An asynchronous one has one event loop."""
     if not isinstance(pieces, AsyncIterator):
         yield from pieces
@@ -405,7 +405,7 @@ def drawn(pieces: t.Any) -> Generator[t.Any, None, None]:
                 runner.run(close())
 
 
-def listed(pieces: Generator[t.Any, None, None]) -> list[t.Any]:
+def collect_pieces(pieces: Generator[t.Any, None, None]) -> list[t.Any]:
     """Return pieces as a list, for what sends no streams.
 
     :raises BadRequest: There are too many.

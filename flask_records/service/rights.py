@@ -139,7 +139,7 @@ class AccessRules:
     def _readable_by(self, user: t.Any) -> Record | None:
         return None if self.readable is None else self.readable.condition(user)
 
-    def _allowed_to(self, method: str, user: t.Any) -> Record | None:
+    def _query_of(self, method: str, user: t.Any) -> Record | None:
         """Return the query of the records that a user may reach by a method, or that it
         may create, :data:`.NO_RECORD` if it may not call it, and ``None`` for all.
         """
@@ -157,15 +157,15 @@ class AccessRules:
 
     def may_call(self, method: str, user: t.Any) -> bool:
         """Return ``True`` if a user may call a method, at least for some records."""
-        return self._allowed_to(method, user) is not NO_RECORD
+        return self._query_of(method, user) is not NO_RECORD
 
-    def seen_by(self, user: t.Any) -> Record | None:
+    def query_for(self, user: t.Any) -> Record | None:
         """Return the query of the records that a user may see by ``readable`` and by
         one of the methods that read, or ``None`` for all.
         """
         readable = self._readable_by(user)
         reads = [method for method in READS if method in self._service.methods]
-        queries = [self._allowed_to(method, user) for method in reads]
+        queries = [self._query_of(method, user) for method in reads]
 
         if readable is NO_RECORD or None in queries or not reads:
             return readable
@@ -182,7 +182,7 @@ class AccessRules:
             object, which may not look at queries.
         """
         method, user = context.method, context.params.user
-        allowed = self._allowed_to(method, user)
+        allowed = self._query_of(method, user)
 
         if allowed is NO_RECORD:
             raise Forbidden(f"You may not call '{method}' of '{context.path}'.")
@@ -207,7 +207,7 @@ class AccessRules:
 
         return conditions if method in ("update", "patch") else []
 
-    def asked_after(
+    def pick_dependent(
         self, context: HookContext, conditions: Sequence[Record]
     ) -> Sequence[Record]:
         """Return those conditions that have to be asked once an update or a patch of a
@@ -244,7 +244,7 @@ class AccessRules:
                 )
 
             if may_write is None:
-                may_write = all(Rights(service, records).met(method, condition))
+                may_write = all(Rights(service, records).test(method, condition))
 
             if not may_write:
                 verb = "create this" if method == "create" else f"{method} it like this"
@@ -347,14 +347,14 @@ class Rights:
         if self._outage is not None:
             raise self._outage
 
-        is_seen, hidden = self._seen_by(user), self.hidden_from(user)
+        is_seen, hidden = self._find_seen(user), self.find_hidden(user)
         visibility = self._visibilities.setdefault(
             (is_seen, hidden), Visibility(is_seen, hidden)
         )
         self._users[key] = user, visibility
         return visibility
 
-    def hidden_from(self, user: t.Any) -> tuple[frozenset[str], ...]:
+    def find_hidden(self, user: t.Any) -> tuple[frozenset[str], ...]:
         """Return the fields that rules hide from a user in each record."""
         rules, number = self._service.capabilities.field_rules, len(self._records)
 
@@ -363,7 +363,7 @@ class Rights:
 
         try:
             conditions = rules.conditions("visible", user)
-            visible = {n: self.met("visible", each) for n, each in conditions.items()}
+            visible = {n: self.test("visible", each) for n, each in conditions.items()}
         except Exception as error:
             self._fail("visible", error)
             return (frozenset(rules.visible),) * number
@@ -373,7 +373,7 @@ class Rights:
             for index in range(number)
         )
 
-    def met(self, rule: str, query: Record) -> tuple[bool, ...]:
+    def test(self, rule: str, query: Record) -> tuple[bool, ...]:
         """Return for each record whether it meets a query.
 
         :param rule: The name of the rule that returned it.
@@ -392,12 +392,12 @@ class Rights:
 
         return self._results[key]
 
-    def _seen_by(self, user: t.Any) -> tuple[bool, ...]:
+    def _find_seen(self, user: t.Any) -> tuple[bool, ...]:
         number = len(self._records)
 
         try:
-            query = self._service.rules.seen_by(user)
-            return (True,) * number if query is None else self.met("readable", query)
+            query = self._service.rules.query_for(user)
+            return (True,) * number if query is None else self.test("readable", query)
         except Exception as error:
             self._fail("readable", error)
             return (False,) * number

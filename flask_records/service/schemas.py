@@ -134,7 +134,7 @@ def schemas_of(service: Service, params: Params | None = None) -> Schemas:
         body = data.json_schema("patch" if method == "patch" else "body")
         model, record = getattr(schemas, method), schemas.record
         is_plain = parts.model is None
-        changes[method] = body if is_plain else _written(data, body, model, record)
+        changes[method] = body if is_plain else _merge_body(data, body, model, record)
 
     if first := next((name for name in results if name in METHODS), None):
         record = results[first].json_schema(part)
@@ -152,7 +152,7 @@ def schemas_of(service: Service, params: Params | None = None) -> Schemas:
     return schemas._replace(**changes)
 
 
-def _written(data: DataSchema, body: Schema, own: Schema, record: Schema) -> Schema:
+def _merge_body(data: DataSchema, body: Schema, own: Schema, record: Schema) -> Schema:
     """Return the schema of a body by a class, without the fields that the model does
     not take, and with those that a class which allows others leaves to it. It may
     repeat values of the record.

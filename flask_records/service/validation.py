@@ -91,7 +91,7 @@ class MethodSchemas:
         if schema is None or context.data is None:
             return
 
-        context.data = _each_body(context, partial(self._checked_body, context, schema))
+        context.data = _each_body(context, partial(self._check_body, context, schema))
 
         if params.provider is None:
             return
@@ -104,7 +104,7 @@ class MethodSchemas:
             fields = [names.get(name, name) for name in state.client_fields]
             state.client_fields = names_of_bodies(context.data).intersection(fields)
 
-    def _checked_body(
+    def _check_body(
         self, context: HookContext, schema: DataSchema, body: Record
     ) -> tuple[Record, dict[str, Problem]]:
         method, params = context.method, context.params
@@ -131,7 +131,7 @@ class MethodSchemas:
 
         return values, problems | _unknown(others)
 
-    def checked_result(self, context: HookContext, result: t.Any) -> t.Any:
+    def check_result(self, context: HookContext, result: t.Any) -> t.Any:
         """Return the result of a method in its form for clients.
 
         :raises ValueError: It does not fit.
@@ -153,12 +153,12 @@ class MethodSchemas:
                 raise ValueError(NO_SHAPE.format(type=type(result).__name__))
 
             if not is_several:
-                return schema.shown(result)
+                return schema.show(result)
 
             if isinstance(result, Page):
-                return replace(result, data=[schema.shown(e) for e in result.data])
+                return replace(result, data=[schema.show(e) for e in result.data])
 
-            return [schema.shown(each) for each in result]
+            return [schema.show(each) for each in result]
         except ValueError as error:
             place = {"path": context.path, "method": context.method}
             raise ValueError(UNFIT.format(**place, error=error)) from error
