@@ -172,9 +172,9 @@ class ServiceBlueprint:
         if method.changes_records and "HTTP_IF_MATCH" in current.environ:
             return self._answer_if_match(current, context)
 
-        return self.service.answer(context, self._formatted)
+        return self.service.answer(context, self._format)
 
-    def _formatted(self, context: HookContext) -> ResponseReturnValue:
+    def _format(self, context: HookContext) -> ResponseReturnValue:
         if self.formatter is not format_json:
             # A formatter of the application may encode records without cutting them.
             context.dispatch = cut_throughout(context.sent, context.params.user)
@@ -200,7 +200,7 @@ class ServiceBlueprint:
             except (MethodNotAllowed, NotFound) as error:
                 raise PreconditionFailed(NOT_THERE) from error
 
-            response = current_app.make_response(self._formatted(read_context))
+            response = current_app.make_response(self._format(read_context))
 
             if not response.is_sequence:
                 response.close()
@@ -209,7 +209,7 @@ class ServiceBlueprint:
             if not current.if_match.contains_weak(weak_etag(response)[3:-1]):
                 raise PreconditionFailed(CHANGED)
 
-            return service.answer(context, self._formatted)
+            return service.answer(context, self._format)
 
     def _context(
         self, current: Request, id: str | None, route: dict[str, t.Any]

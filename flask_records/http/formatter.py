@@ -127,12 +127,12 @@ def format_pieces(
     def format(context: HookContext) -> Response:
         viewer = context.params.user
 
-        def encoded(piece: t.Any) -> bytes:
+        def encode_piece(piece: t.Any) -> bytes:
             text = encode(cut_throughout(piece, viewer))
             return text.encode() if isinstance(text, str) else text
 
         if comes_in_pieces(context.sent):
-            return stream(context, encoded, content_type)
+            return stream(context, encode_piece, content_type)
 
         return format_json(context)
 
@@ -264,7 +264,7 @@ def dumps(value: t.Any, viewer: t.Any = NOBODY) -> bytes:
         if type(item) is dt.datetime:
             return moment_text(item)
 
-        return encoded(item, viewer)
+        return encode_value(item, viewer)
 
     try:
         return orjson.dumps(value, default=encode, option=OPTIONS)
@@ -273,7 +273,7 @@ def dumps(value: t.Any, viewer: t.Any = NOBODY) -> bytes:
         return json.dumps(as_json(value, viewer), allow_nan=False).encode()
 
 
-def encoded(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
+def encode_value(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
     """Return a value that JSON lacks as one that it has, or raise :exc:`TypeError`."""
     if isinstance(value, PrivateRecord):
         return value.cut_for(viewer)
@@ -318,7 +318,7 @@ def as_json(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
         return None
 
     is_plain = value is None or type(value) in (str, int, float, bool)
-    return value if is_plain else as_json(encoded(value, viewer), viewer)
+    return value if is_plain else as_json(encode_value(value, viewer), viewer)
 
 
 ENCODERS: dict[t.Any, Callable[[t.Any], t.Any]] = {

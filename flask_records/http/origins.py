@@ -73,12 +73,12 @@ def parse_origins(value: t.Any, place: str) -> tuple[str, ...]:
         return (ALL,) if value else ()
 
     if isinstance(value, str):
-        return (_parsed(value, place),)
+        return (_parse(value, place),)
 
-    return tuple(_parsed(item, f"{place}[{index}]") for index, item in enumerate(value))
+    return tuple(_parse(item, f"{place}[{index}]") for index, item in enumerate(value))
 
 
-def _parsed(value: t.Any, place: str) -> str:
+def _parse(value: t.Any, place: str) -> str:
     text = value if isinstance(value, str) else ""
     origin = origin_of(text) if WEB_ORIGIN.fullmatch(text) else None
 

@@ -88,13 +88,13 @@ class Node(dict[str | int, t.Any]):
         elif key >= self.end:
             self.end = key + 1
 
-    def built(self, limit: int) -> dict[str, t.Any] | list[t.Any]:
+    def build(self, limit: int) -> dict[str, t.Any] | list[t.Any]:
         """Return the list that all parts are items of, or a mapping.
 
         :param limit: The first index that a list does not have.
         """
         parts: dict[t.Any, t.Any] = {
-            key: part.built(limit) if type(part) is Node else part
+            key: part.build(limit) if type(part) is Node else part
             for key, part in self.items()
         }
 
@@ -156,7 +156,7 @@ def parse_pairs(
         node.put(last, value)
 
     return {
-        str(name): part.built(array_limit) if type(part) is Node else part
+        str(name): part.build(array_limit) if type(part) is Node else part
         for name, part in root.items()
     }
 
