@@ -205,7 +205,7 @@ class CallDescription:
     @cached_property
     def own_query(self) -> Schema | None:
         """The schema of the query, if a class checks it."""
-        return self._checked("query")
+        return self._schema_of("query")
 
     @cached_property
     def query(self) -> Schema:
@@ -220,7 +220,7 @@ class CallDescription:
             return OBJECT
 
         if self.is_many and not self.creates_many:
-            return object_of(_ungrouped(parts))
+            return object_of(_without_groups(parts))
 
         names = [name for name in (SELECT, POPULATE) if name in parts]
         return object_of({name: parts[name] for name in names})
@@ -229,7 +229,7 @@ class CallDescription:
     def data(self) -> Schema | None:
         """The schema of the data, or ``None`` if it takes none or is not known."""
         if self.method not in BODIES:
-            return self._checked("data")
+            return self._schema_of("data")
 
         data: Schema = getattr(self.service.schemas, self.method)
         return list_of(data) if self.creates_many else data
@@ -240,7 +240,7 @@ class CallDescription:
         schemas = self.service.schemas
 
         if self.is_custom:
-            return self._checked("result")
+            return self._schema_of("result")
 
         if self.method == "find" and not self.is_streamed:
             answer = self.service.page or list_of(schemas.item)
@@ -256,7 +256,7 @@ class CallDescription:
     def _function(self) -> t.Any:
         return getattr(self.service.service.target, self.method)
 
-    def _checked(self, part: t.Literal["data", "query", "result"]) -> Schema | None:
+    def _schema_of(self, part: t.Literal["data", "query", "result"]) -> Schema | None:
         """Return the schema of a part of the call that a class checks, if one does."""
         schema = getattr(self.service.service.schemas.get(self.method), part, None)
         return schema and schema.json_schema("body" if part == "data" else part)
@@ -361,7 +361,7 @@ def type_names(ends: Collection[str], reserved: Collection[str]) -> dict[str, st
     return names
 
 
-def _ungrouped(parts: Mapping[str, Schema]) -> Mapping[str, Schema]:
+def _without_groups(parts: Mapping[str, Schema]) -> Mapping[str, Schema]:
     """Return the parts of a query of find that a write of many records takes: it has no
     pages and no groups.
     """

@@ -147,7 +147,7 @@ class Operations:
     def schemas(self) -> Iterator[tuple[str, Schema]]:
         """Yield the schemas that operations refer to, with their names."""
         schemas, name = self._service.schemas, self._name
-        record = self._parts_shown(schemas.record)
+        record = self._refer_in_parts(schemas.record)
 
         for field, to in schemas.relations.items():
             if to.path in self._names:
@@ -177,7 +177,7 @@ class Operations:
             yield f"{name}{GROUPS}", schemas.groups
 
         if self._service.page is not None:
-            yield f"{name}{PAGE}", self._parts_shown(self._service.page)
+            yield f"{name}{PAGE}", self._refer_in_parts(self._service.page)
 
     def _body_schemas(self, name: str, body: Schema) -> Iterator[tuple[str, Schema]]:
         """Yield the schema of a body, and of each of its kinds that has a title."""
@@ -194,19 +194,19 @@ class Operations:
             # Some generators name a class by its title.
             yield each, {key: part for key, part in kind.items() if key != "title"}
 
-    def _shown(self, schema: t.Any) -> t.Any:
+    def _refer(self, schema: t.Any) -> t.Any:
         """Return a schema that refers to the schemas of the service by their names."""
         for name, each in self._components:
             if schema is each or (each == schema and "properties" in each):
                 return reference(name)
 
         if isinstance(schema, Mapping):
-            return self._parts_shown(schema)
+            return self._refer_in_parts(schema)
 
-        return list(map(self._shown, schema)) if isinstance(schema, list) else schema
+        return list(map(self._refer, schema)) if isinstance(schema, list) else schema
 
-    def _parts_shown(self, schema: Schema) -> dict[str, t.Any]:
-        return {name: self._shown(each) for name, each in schema.items()}
+    def _refer_in_parts(self, schema: Schema) -> dict[str, t.Any]:
+        return {name: self._refer(each) for name, each in schema.items()}
 
     def paths(self) -> Iterator[tuple[str, dict[str, t.Any]]]:
         """Yield the paths, each with its operations by verb."""
@@ -337,7 +337,7 @@ class Operations:
         if call.creates_many:
             return reference(f"{self._name}{LIST}")
 
-        return {} if call.result is None else t.cast("Schema", self._shown(call.result))
+        return {} if call.result is None else t.cast("Schema", self._refer(call.result))
 
 
 def _errors(call: CallDescription) -> dict[str, dict[str, str]]:
@@ -385,7 +385,7 @@ def _parameters(query: Schema, method: str) -> list[dict[str, t.Any]]:
             extra = {"required": True} if name in required else {}
             is_direction = schema == DIRECTION
             # Clients leave out null, so that the answer would be that to another query.
-            schema = reference(DIRECTION_NAME) if is_direction else _filled(schema)
+            schema = reference(DIRECTION_NAME) if is_direction else _strip(schema)
             parameter = {"name": name, "in": "query", **extra, "schema": schema}
             parameters.setdefault(PUNCTUATION.sub("", name).lower(), parameter)
 
@@ -419,15 +419,15 @@ def _flat(name: str, schema: Schema) -> Iterator[tuple[str, Schema]]:
             yield from _flat(f"{name}[{key}]", part)
 
 
-def _filled(schema: t.Any) -> t.Any:
+def _strip(schema: t.Any) -> t.Any:
     """Return the schema of the values of another one that are not null."""
     if isinstance(schema, list):
-        return [_filled(each) for each in schema if each not in (None, "null", NULL)]
+        return [_strip(each) for each in schema if each not in (None, "null", NULL)]
 
     if not isinstance(schema, Mapping):
         return schema
 
-    rest = {name: _filled(each) for name, each in schema.items() if each is not None}
+    rest = {name: _strip(each) for name, each in schema.items() if each is not None}
 
     for name in ("type", "anyOf"):
         if isinstance(rest.get(name), list) and len(rest[name]) == 1:

@@ -73,7 +73,7 @@ def typescript() -> str:
     issuers = [names[path] for path in current_records.authentications]
     logins = " | ".join(f"{name}Data" for name in issuers) or "never"
     types = [
-        *[text for each in services for text in _Types(each, names, pairs).declared()],
+        *[text for each in services for text in _Types(each, names, pairs).declare()],
         interface("ServiceTypes", members),
         f"export type LoginData = {logins}\n",
         f"export type LoginResult = {' | '.join(issuers) or 'never'}\n",
@@ -114,7 +114,7 @@ class _Types:
         field = f"{self._name}Field"
         self._generic = f"<S extends {field} = {field}>" if self._fields else ""
 
-    def declared(self) -> Iterator[str]:
+    def declare(self) -> Iterator[str]:
         """Yield the declarations of the service, and of what it takes and returns."""
         service, schemas = self._service, self._schemas
         name, names = self._name, self._names
