@@ -370,7 +370,7 @@ class AccountManagement(Capabilities):
     def _address_in(self, value: t.Any) -> str:
         """Return the address that a value names, in the form that is stored."""
         text = text_of(_mapping(value).get(self._field), self._field)
-        address = self._users.normalized(text)
+        address = self._users.normalize(text)
 
         if len(address) > MAX_ADDRESS:
             raise self._problem(TOO_LONG)

@@ -140,11 +140,11 @@ def requires(*strategies: str, service: str | None = None) -> Callable[..., t.An
             return check()
 
         @wraps(view)
-        def protected(*args: t.Any, **kwargs: t.Any) -> t.Any:
+        def check_and_call(*args: t.Any, **kwargs: t.Any) -> t.Any:
             check()
             return current_app.ensure_sync(view)(*args, **kwargs)
 
-        return protected
+        return check_and_call
 
     return decorator
 

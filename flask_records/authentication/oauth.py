@@ -400,10 +400,10 @@ def _log_in(service: AuthenticationService, login: OAuthLogin, query: Record) ->
         try:
             return call()
         except Conflict as error:
-            raise _explained(service, login, error) from error
+            raise _explain(service, login, error) from error
 
 
-def _explained(
+def _explain(
     service: AuthenticationService, login: OAuthLogin, error: Conflict
 ) -> Conflict:
     title = login.provider.title

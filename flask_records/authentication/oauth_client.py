@@ -180,11 +180,11 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             with self._get_session() as requests:
                 response = requests.get(self._server_metadata_url, withhold_token=True)
                 response.raise_for_status()
-                self.server_metadata = self._known_parts(_object(response))
+                self.server_metadata = self._read_parts(_object(response))
 
         return self.server_metadata
 
-    def _known_parts(self, configuration: Record) -> Record:
+    def _read_parts(self, configuration: Record) -> Record:
         issuer = configuration.get("issuer")
 
         if not isinstance(issuer, str) or not issuer:

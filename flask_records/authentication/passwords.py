@@ -32,7 +32,7 @@ def _verify_argon2(hash: str, password: str) -> bool:
 
     with suppress(Argon2Error):
         # The costs are in the hash.
-        return PasswordHasher().verify(hash, _encoded(password))
+        return PasswordHasher().verify(hash, _encode(password))
 
     return False
 
@@ -46,7 +46,7 @@ def _verify_bcrypt(hash: str, password: str) -> bool:
             " 'flask-record-services[bcrypt]'."
         ) from None
 
-    return bool(bcrypt.checkpw(_encoded(password)[:MAX_BYTES], hash.encode()))
+    return bool(bcrypt.checkpw(_encode(password)[:MAX_BYTES], hash.encode()))
 
 
 VERIFIERS: t.Final[Mapping[tuple[str, ...], Callable[[str, str], bool]]] = {
@@ -90,7 +90,7 @@ class Passwords:
 
         hasher = PasswordHasher(self.passes, self.memory, 1)
         text = self.check(password, field)
-        return t.cast("str", _run(hasher.hash, _encoded(text)))
+        return t.cast("str", _run(hasher.hash, _encode(text)))
 
     def check(self, password: t.Any, field: str = "password") -> str:
         """Return a new password, checked.
@@ -177,6 +177,6 @@ def _check_length(password: str, field: str) -> None:
         )
 
 
-def _encoded(password: str) -> bytes:
+def _encode(password: str) -> bytes:
     # JSON can have lone surrogates, which UTF-8 does not encode.
     return password.encode("utf-8", "surrogatepass")

@@ -174,7 +174,7 @@ class RefreshTokens:
         except NotAuthenticated:
             return None, 0
 
-        session = self._stored(claims)
+        session = self._load(claims)
         age = 0 if session is None else int(session["digest"]) - int(claims["jti"])
         return session, age
 
@@ -231,11 +231,11 @@ class RefreshTokens:
 
     def _session_of(self, payload: Record) -> Record | None:
         """Return the session that an access token belongs to, if it has not ended."""
-        session = self._stored(payload)
+        session = self._load(payload)
         is_own = session is not None and session["owner"] == str(payload["sub"])
         return session if is_own else None
 
-    def _stored(self, claims: Record) -> Record | None:
+    def _load(self, claims: Record) -> Record | None:
         """Return the session that a token names, which may be one of another server."""
         id = claims.get(CLAIM)
         return self._table.get(id, KIND) if isinstance(id, str) else None

@@ -442,7 +442,7 @@ class AuthenticationService(Capabilities):
 
         :raises TooManyRequests: There were too many attempts.
         """
-        name = unicodedata.normalize("NFKC", self.lookup.normalized(username))
+        name = unicodedata.normalize("NFKC", self.lookup.normalize(username))
         account = f"name {name.casefold().strip()}"
         count_account(self.as_service.path, account)
         failed = self.settings.failed_logins

@@ -91,14 +91,14 @@ class Users:
         """Return the record of the user with a name, if there is one. Names are the
         same if ``normalize`` makes the same of them.
         """
-        username = self.normalized(username)
+        username = self.normalize(username)
 
         if not username:
             return None
 
-        return self.find_by(self._username, username, self.normalized)
+        return self.find_by(self._username, username, self.normalize)
 
-    def normalized(self, username: str) -> str:
+    def normalize(self, username: str) -> str:
         """Return a name in the form that logins look up."""
         return self._normalize(username) if self._normalize else username
 
@@ -116,7 +116,7 @@ class Users:
     def _normalize_bodies(self, method: str, context: HookContext) -> None:
         for body in context.bodies:
             if isinstance(username := body.get(self._username), str):
-                body[self._username] = self.normalized(username)
+                body[self._username] = self.normalize(username)
 
     def find_by(
         self,
