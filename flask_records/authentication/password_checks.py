@@ -35,10 +35,10 @@ AuthenticationService(custom_hashing=True):
     {service}.before("create", "update", "patch")(hash_password("{field}"))
 """
 
-SHORT: t.Final = """\
-Hashes of passwords have {length} characters, and '{field}' of '{path}' takes {limit}. \
-Make the column longer, String(255), or say that the application hashes them, with \
-AuthenticationService(custom_hashing=True).\
+NO_HASH: t.Final = """\
+'{field}' of '{path}' takes no hashes of passwords, which are texts of {length} \
+characters. Make the column a String(255), or say that the application hashes them, \
+with AuthenticationService(custom_hashing=True).\
 """
 
 NO_USERS: t.Final = """\
@@ -207,11 +207,10 @@ def _problems(
         yield VISIBLE.format(path=path, model=model, field=field)
 
     is_written = field in clients.writable and not authentication.custom_hashing
-    limit = _length_of(clients.fields, field)
-    is_short = is_written and limit is not None and limit < length
+    is_wrong = is_written and not _takes_text(clients.fields, field, length)
 
-    if is_short and not {*WRITES}.isdisjoint(service.methods):
-        yield SHORT.format(length=length, field=field, path=path, limit=limit)
+    if is_wrong and not {*WRITES}.isdisjoint(service.methods):
+        yield NO_HASH.format(length=length, field=field, path=path)
 
     for method in WRITES:
         hooks = [*records.before.ordered(method), *service.before.ordered(method)]
@@ -224,8 +223,9 @@ def _problems(
             return
 
 
-def _length_of(fields: Fields, name: str) -> int | None:
-    """Return how many characters a column takes, if that is known."""
+def _takes_text(fields: Fields, name: str, length: int) -> bool:
+    """Return whether a column takes texts of a length, as far as that is known."""
     column = fields.mapper.columns.get(name)
     type_ = None if column is None else column.type
-    return type_.length if isinstance(type_, sa.String) else None
+    is_short = isinstance(type_, sa.String) and (type_.length or length) < length
+    return not (is_short or isinstance(type_, sa.LargeBinary))
