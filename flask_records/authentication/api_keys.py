@@ -12,7 +12,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from ..adapter import SQLAlchemyService
 from ..database.joined_session import session_of_app
 from ..errors import BadRequest, Forbidden, MethodNotAllowed, NotAuthenticated
-from ..problems import NO_SCOPES
+from ..problems import NO_SCOPES, OUT_OF_RANGE
 from ..service import Service
 from ..service.context import Params
 from ..service.events import Transports
@@ -37,6 +37,9 @@ PREFIX: t.Final = 8
 
 USE: t.Final = 60
 """The seconds within which the last use of a key is written once."""
+
+MAX_EXPIRES: t.Final = 10**11
+"""The first time that is not in seconds, but in milliseconds: it is in 1973 then."""
 
 READ_ONLY: t.Final = ("prefix", "digest", "proof", "issued", "used")
 """The fields of a key that no client writes."""
@@ -97,7 +100,8 @@ class ApiKeys(SQLAlchemyService):
     def create(self, data: t.Any, params: Params) -> Record:
         """Return a new key of the caller, or in Python of the user that the data names.
 
-        :raises BadRequest: The scopes are not services and methods.
+        :raises BadRequest: The scopes are not services and methods, or the end is not
+            in seconds.
         :raises Forbidden: The caller is a key, or no user.
         """
         if not isinstance(data, dict):
@@ -117,6 +121,12 @@ class ApiKeys(SQLAlchemyService):
         values = (key[:PREFIX], digest_of(key), claims["jti"], claims["iat"], None)
         body = {**data, **dict(zip(READ_ONLY, values, strict=True)), self._user: user}
         record = t.cast("Record", super().create(body, params))
+
+        # The milliseconds of JavaScript would let a key live for ever.
+        if (record["expires"] or 0) >= MAX_EXPIRES:
+            problem = "'expires' is out of range: it is in seconds since 1970."
+            raise BadRequest(problem, errors={"expires": OUT_OF_RANGE})
+
         answer, call = {**record, "key": key}, call_stack.get()
 
         if not is_client:

@@ -293,6 +293,7 @@ def test_no_key_issues_a_token_or_opens_a_connection(api, scoped):
         {"issued": 2**40},
         {"used": 1},
         {"expires": "soon"},
+        {"expires": 1_795_333_000_000},
         {"key": "chosen"},
         [{"name": "one"}],
     ],
