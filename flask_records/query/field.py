@@ -91,6 +91,8 @@ NO_QUERY_NAME: t.Final = """\
 mapped_column('{name}'), or leave it out: hidden=['{name}'].\
 """
 
+ALL_HIDDEN: t.Final = "To leave all of these out: hidden={names}."
+
 SYNTAX: t.Final = re.compile(r"^\$|[.\[\]]")
 """The characters of a name that have a meaning in queries."""
 
@@ -263,7 +265,8 @@ def fields_of(
     :param dialect: The dialect of the database, if it is known.
     :raises ValueError: A column or a hybrid property has no form on the wire.
     """
-    fields, problems = [], []
+    fields: list[Field] = []
+    problems: dict[str, str] = {}
 
     for name in values_of(mapper):
         if name.startswith("_") and name != options.id:
@@ -272,10 +275,12 @@ def fields_of(
         try:
             fields.append(_field(mapper, name, options, dialect))
         except ValueError as error:
-            problems += [] if name in options.hidden else [str(error)]
+            if name not in options.hidden:
+                problems[name] = str(error)
 
     if problems:
-        raise ValueError("\n".join(problems))
+        last = [ALL_HIDDEN.format(names=[*problems])] if len(problems) > 1 else []
+        raise ValueError("\n".join([*problems.values(), *last]))
 
     return fields
 

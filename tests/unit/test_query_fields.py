@@ -138,6 +138,14 @@ def test_hybrid_property_without_an_expression_is_an_error(getter):
         Fields(model)
 
 
+def test_a_message_about_several_fields_ends_with_the_line_that_hides_them():
+    hybrids = {name: hybrid_property(HYBRIDS["raises"]) for name in ("size", "width")}
+    model = model_of(name=mapped_column(sa.String), **hybrids)
+
+    with pytest.raises(ValueError, match=r"\n.*\n.*: hidden=\['size', 'width'\]\.$"):
+        Fields(model)
+
+
 @pytest.mark.parametrize(
     ("value", "shown"),
     [("five", "five"), ("x" * 100, "x" * 100), ("x" * 101, f"{'x' * 100}...")],
