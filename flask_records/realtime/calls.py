@@ -111,10 +111,10 @@ def _run(context: HookContext) -> bytes:
             f"Method '{context.method}' not allowed on service '{service.path}'"
         )
 
-    return service.answer(context, _encoded)
+    return service.answer(context, _encode)
 
 
-def _encoded(context: HookContext) -> bytes:
+def _encode(context: HookContext) -> bytes:
     result = context.sent
     result = collect_pieces(result) if comes_in_pieces(result) else result
     return check_answer(context.method, dumps(result, context.params.user))

@@ -60,7 +60,7 @@ class Logins:
             return Params()
 
         connection.authentication = credentials
-        return _admitted(service, credentials)
+        return _admit(service, credentials)
 
     def begin(self, connection: Connection, login: Params) -> None:
         """Set the first login of a connection."""
@@ -183,7 +183,7 @@ class Logins:
         refusal, login = None, Params(authenticator=service)
 
         try:
-            login = _admitted(service, next(iter(group.values())))
+            login = _admit(service, next(iter(group.values())))
         except Exception as error:
             failure = "The check of a login failed."
             refusal = self._server.records.errors.report(error, failure)
@@ -222,7 +222,7 @@ class Logins:
         return next(iter(self._authentications.values()), None)
 
 
-def _admitted(service: AuthenticationService, credentials: Record) -> Params:
+def _admit(service: AuthenticationService, credentials: Record) -> Params:
     login = Params(authentication=credentials)
     admit(service, login, service.strategies)
 

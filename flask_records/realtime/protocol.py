@@ -135,7 +135,7 @@ class ClientEvent:
         return Packet(f"data: {json}\n\n")
 
 
-def answered(number: int, arguments: bytes) -> Packet:
+def answer(number: int, arguments: bytes) -> Packet:
     """Return the packet of an answer, whose arguments are JSON."""
     return Packet(f"{MESSAGE}{ACK}{number}{arguments.decode()}")
 
@@ -222,18 +222,18 @@ class Modern:
         return SEPARATOR.join(packet.text for packet in packets).encode()
 
     @staticmethod
-    def joined(id: str) -> Packet:
+    def connect(id: str) -> Packet:
         """Return the packet that gives a client the id of its connection."""
         return Packet(f"{MESSAGE}{CONNECT}{dumps({'sid': id}).decode()}")
 
     @staticmethod
-    def refused(namespace: str, body: Mapping[str, t.Any] | None = None) -> Packet:
+    def refuse(namespace: str, body: Mapping[str, t.Any] | None = None) -> Packet:
         """Return the packet that refuses a client a namespace.
 
         :param body: The body of the error.
         """
         error = {"message": body["message"], "data": body} if body else NO_NAMESPACE
-        return _refused(namespace, error)
+        return _refuse(namespace, error)
 
 
 class Legacy(Modern):
@@ -255,12 +255,12 @@ class Legacy(Modern):
         return "".join(f"{_length(text)}:{text}" for text in texts).encode()
 
     @staticmethod
-    def joined(id: str) -> Packet:
+    def connect(id: str) -> Packet:
         return Packet(f"{MESSAGE}{CONNECT}")
 
     @staticmethod
-    def refused(namespace: str, body: Mapping[str, t.Any] | None = None) -> Packet:
-        return _refused(namespace, body or NO_NAMESPACE["message"])
+    def refuse(namespace: str, body: Mapping[str, t.Any] | None = None) -> Packet:
+        return _refuse(namespace, body or NO_NAMESPACE["message"])
 
 
 PROTOCOLS: t.Final[Mapping[str, type[Modern]]] = {"4": Modern, "3": Legacy}
@@ -312,7 +312,7 @@ def _is_event(data: t.Any) -> bool:
     return isinstance(name, str) and name not in RESERVED
 
 
-def _refused(namespace: str, error: t.Any) -> Packet:
+def _refuse(namespace: str, error: t.Any) -> Packet:
     place = "" if namespace == NAMESPACE else f"{namespace},"
     return Packet(f"{MESSAGE}{CONNECT_ERROR}{place}{dumps(error).decode()}")
 

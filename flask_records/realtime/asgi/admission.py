@@ -16,7 +16,7 @@ from ...authentication.limits import network_of
 from ...errors import BadRequest, Forbidden, Unavailable
 from ...http.origins import ALL
 from ..protocol import Legacy, PROTOCOLS
-from .requests import environ_of, retried_after
+from .requests import ask_to_retry, environ_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -91,7 +91,7 @@ class Admission:
 
         if ALL not in allowed:
             words = "Not an accepted origin. See RECORDS_REALTIME['origins']."
-            raise Forbidden(self._logged_once(words))
+            raise Forbidden(self._log_once(words))
 
         environ.pop("HTTP_COOKIE", None)
 
@@ -116,7 +116,7 @@ class Admission:
                 raise BadRequest("Clients need Socket.IO 2 or later: EIO=4 or 3.")
 
             if protocol is Legacy and not settings.legacy_clients:
-                raise BadRequest(self._logged_once(NO_LEGACY_CLIENTS))
+                raise BadRequest(self._log_once(NO_LEGACY_CLIENTS))
 
         if allowed is not None and transport not in allowed:
             raise BadRequest(f"Connect with transports: {list(allowed)}.")
@@ -124,7 +124,7 @@ class Admission:
         is_shared = allowed is None and settings.message_queue is not None
 
         if transport == "polling" and is_shared:
-            raise BadRequest(self._logged_once(NO_POLLING))
+            raise BadRequest(self._log_once(NO_POLLING))
 
     def admit(self, environ: WSGIEnvironment) -> Callable[[], None]:
         """Count a connection, and return what frees its place, once.
@@ -137,13 +137,13 @@ class Admission:
         address = network_of(environ.get("REMOTE_ADDR") or "unknown")
 
         if self._by_address[address] >= self._settings.max_connections_per_address:
-            words = self._logged_once(TOO_MANY_OF_ADDRESS)
-            raise retried_after(RETRY_AFTER, Unavailable(words))
+            words = self._log_once(TOO_MANY_OF_ADDRESS)
+            raise ask_to_retry(RETRY_AFTER, Unavailable(words))
 
         if self._number >= self._settings.max_connections:
             self.refused += 1
             words = "Too many connections. Try again later."
-            raise retried_after(RETRY_AFTER, Unavailable(words))
+            raise ask_to_retry(RETRY_AFTER, Unavailable(words))
 
         self._number += 1
         self._by_address[address] += 1
@@ -158,7 +158,7 @@ class Admission:
         if not self._by_address[address]:
             del self._by_address[address]
 
-    def _logged_once(self, words: str) -> str:
+    def _log_once(self, words: str) -> str:
         if words not in self._logged:
             self._logged.add(words)
             logger.warning("A client was refused: %s", words)

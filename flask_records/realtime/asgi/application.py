@@ -180,7 +180,7 @@ class Application:
                 if previous is None:
                     session = self._begin(environ, query, leave_place, sender)
                 else:
-                    session = await _upgraded(*previous, receive, sender, leave_place)
+                    session = await _upgrade(*previous, receive, sender, leave_place)
 
                 while session is not None and (message := await receive())["type"] == (
                     "websocket.receive"
@@ -275,7 +275,7 @@ class Application:
         await session.wait_for_room(is_large=len(body) > LARGE)
 
 
-async def _upgraded(
+async def _upgrade(
     session: Session,
     queue: PollQueue,
     receive: Receive,

@@ -141,7 +141,7 @@ async def parts_of(receive: Receive) -> AsyncIterator[bytes]:
             deadline = min(began + 2 * BODY_TIMEOUT + step, now() + BODY_TIMEOUT)
 
 
-def retried_after(seconds: int, error: RecordsError) -> RecordsError:
+def ask_to_retry(seconds: int, error: RecordsError) -> RecordsError:
     """Return an error that asks the client to try again after some seconds."""
     error.headers["Retry-After"] = str(seconds)
     return error

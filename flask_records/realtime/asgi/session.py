@@ -211,7 +211,7 @@ class Session(Client):
 
         if message.namespace != NAMESPACE:
             if message.type == packets.CONNECT:
-                self._offer(self.protocol.refused(message.namespace[:MAX_NAMESPACE]))
+                self._offer(self.protocol.refuse(message.namespace[:MAX_NAMESPACE]))
         elif message.type == packets.CONNECT and connection is not None:
             self.end(JOINED_TWICE)
         elif message.type == packets.CONNECT:
@@ -246,7 +246,7 @@ class Session(Client):
         super()._accept(connection)
 
         if connection is self.connection:
-            self._offer(self.protocol.joined(connection.id))
+            self._offer(self.protocol.connect(connection.id))
 
     def _refuse(
         self, connection: Connection, error: RecordsError, body: Record
@@ -254,7 +254,7 @@ class Session(Client):
         if isinstance(error, Unavailable):
             self.end(UNCHECKED)
         elif connection is self.connection:
-            self._offer(self.protocol.refused(NAMESPACE, body))
+            self._offer(self.protocol.refuse(NAMESPACE, body))
 
             if self.is_open:
                 self._part()
@@ -293,4 +293,4 @@ class Session(Client):
             records, connection, name, tuple(arguments), is_whole=is_whole
         )
         number = message.number
-        return None if number is None else packets.answered(number, text)
+        return None if number is None else packets.answer(number, text)

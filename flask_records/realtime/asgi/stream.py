@@ -12,7 +12,7 @@ from ...errors import TooManyRequests, Unavailable
 from ...http.qs import parse
 from ..protocol import ClientEvent, Packet
 from .client import Client, FAREWELL, NO_PLACE_OF_USER
-from .requests import NO_SNIFFING, refuse, retried_after
+from .requests import ask_to_retry, NO_SNIFFING, refuse
 from .senders import body_message, PollQueue, response_sender, until_ended
 
 if t.TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Stream(Client):
         has ended.
         """
         if reason is NO_PLACE_OF_USER:
-            error = retried_after(10, TooManyRequests(reason.reason))
+            error = ask_to_retry(10, TooManyRequests(reason.reason))
             self._refusal = error, error.to_dict()
 
         # Nothing but a break lets clients come back.

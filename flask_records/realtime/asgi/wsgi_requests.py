@@ -20,7 +20,7 @@ from ...errors import RecordsError, Unavailable
 from ...http.blueprint import max_body_size
 from ...http.formatter import STREAMS
 from ...query.bounds import bounds_of
-from .requests import environ_of, parts_of, refuse, retried_after
+from .requests import ask_to_retry, environ_of, parts_of, refuse
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +113,7 @@ class Upload:
 
             if self._worker.uploaded > bounds_of(self._app).uploads:
                 words = "Too many uploads are in progress. Try again."
-                raise retried_after(5, Unavailable(words))
+                raise ask_to_retry(5, Unavailable(words))
 
     @property
     def _max_size(self) -> int:
