@@ -34,7 +34,7 @@ import typing as t
 
 from werkzeug.exceptions import HTTPException
 
-from .problems import coded
+from .problems import add_codes
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -104,7 +104,7 @@ class RecordsError(HTTPException):
             "message": self.message,
             "code": self.code,
             CLASS_NAME: self.class_name,
-            "errors": coded(self.errors) if codes else self.errors,
+            "errors": add_codes(self.errors) if codes else self.errors,
         }
 
         if self.data is not None:

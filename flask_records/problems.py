@@ -190,7 +190,7 @@ def no_record(record: str) -> Problem:
     return Problem(f"names {record}, which is not there", "reference")
 
 
-def coded(errors: t.Any) -> t.Any:
+def add_codes(errors: t.Any) -> t.Any:
     """Return the problems of an error with their codes.
 
     :param errors: A mapping from fields to problems. Anything else stays as it is.

@@ -87,7 +87,7 @@ class OrderedSignal(Signal):
         super().disconnect(receiver, sender)
         self._orders = {}
 
-    def ordered(self, sender: str) -> tuple[Callable[..., t.Any], ...]:
+    def order(self, sender: str) -> tuple[Callable[..., t.Any], ...]:
         """Return the receivers of a name in order. A muted signal has none."""
         if self.is_muted or not self.receivers:
             return ()
@@ -105,7 +105,7 @@ class OrderedSignal(Signal):
         """Call the receivers of a name with the name and the arguments, in order.
         Return values are ignored, exceptions are raised.
         """
-        for receiver in self.ordered(sender):
+        for receiver in self.order(sender):
             call(receiver, sender, *args)
 
     def _check(self, sender: t.Any) -> None:
@@ -156,7 +156,7 @@ def receivers_of(
     sender: str, first: OrderedSignal, second: OrderedSignal
 ) -> tuple[Callable[..., t.Any], ...]:
     """Return the receivers of a name in order, the ones of the first signal first."""
-    return first.ordered(sender) + second.ordered(sender)
+    return first.order(sender) + second.order(sender)
 
 
 def call(function: Callable[..., t.Any], *args: t.Any) -> t.Any:

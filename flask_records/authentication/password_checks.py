@@ -213,7 +213,7 @@ def _problems(
         yield NO_HASH.format(length=length, field=field, path=path)
 
     for method in WRITES:
-        hooks = [*records.before.ordered(method), *service.before.ordered(method)]
+        hooks = [*records.before.order(method), *service.before.order(method)]
         is_hashed = any(
             isinstance(h, HashPassword) and field in h.fields for h in hooks
         )

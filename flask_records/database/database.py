@@ -13,7 +13,7 @@ from sqlalchemy import orm
 from ..query.plans import Plan
 from .connections import check_commits, listens, without_transaction
 from .database_errors import READ_ONLY, translated
-from .driver_cursor import connect, executed, rows_of, run, statement_of
+from .driver_cursor import connect, execute, rows_of, run, statement_of
 from .joined_session import COMMIT_EVENTS, follow_sessions, has_usual_binds, join
 
 if t.TYPE_CHECKING:
@@ -259,7 +259,7 @@ class EngineReading:
                 self._switched = without_transaction(self._engine, self._driver)
 
         if statement is None:
-            return executed(self._connect(), plan)
+            return execute(self._connect(), plan)
 
         return run(statement, self._driver, plan, self._connect)
 
@@ -320,7 +320,7 @@ class SessionReading:
 
         # The application may add conditions to the reads of the session.
         if session.dispatch.do_orm_execute:
-            return executed(session, plan, bind_arguments=dict(self._bind))
+            return execute(session, plan, bind_arguments=dict(self._bind))
 
         return rows_of(connection, plan)
 
@@ -402,7 +402,7 @@ class Writing:
     def instances(self, plan: Plan) -> list[t.Any]:
         """Return the instances that a plan loads."""
         with translated(self.scope), _on_primary(self.session):
-            return [instance for (instance,) in executed(self.session, plan)]
+            return [instance for (instance,) in execute(self.session, plan)]
 
     @contextmanager
     def of(self, instances: Sequence[t.Any]) -> Iterator[None]:

@@ -87,7 +87,7 @@ class CursorStatement:
         if isinstance(parameters, list):
             return self._fetch_many(cursor, parameters)
 
-        values: t.Any = self._bound(parameters)
+        values: t.Any = self._bind(parameters)
 
         if not self._is_positional:
             values = dict(zip(self._names, values, strict=True))
@@ -98,7 +98,7 @@ class CursorStatement:
         if cursor.description is None:
             return ()
 
-        rows: Rows = cursor.fetchall() if check is None else checked(cursor, check)
+        rows: Rows = cursor.fetchall() if check is None else read_checked(cursor, check)
         self._describe(cursor)
         return rows
 
@@ -114,13 +114,13 @@ class CursorStatement:
             part = parameters[start : start + number]
             several = ", ".join([values] * len(part))
             text = f"{head} VALUES {several} RETURNING {tail}"
-            cursor.execute(text, [each for row in part for each in self._bound(row)])
+            cursor.execute(text, [each for row in part for each in self._bind(row)])
             rows += cursor.fetchall()
 
         self._describe(cursor)
         return rows
 
-    def _bound(self, parameters: Record) -> list[t.Any]:
+    def _bind(self, parameters: Record) -> list[t.Any]:
         """Return the values of parameters as the driver takes them, in their order."""
         values = {**self._constants, **parameters} if self._constants else parameters
         return [
@@ -138,7 +138,7 @@ class CursorStatement:
             ]
             self._converts = [(i, convert) for i, convert in processors if convert]
 
-    def converted(self, rows: Rows) -> Rows:
+    def convert(self, rows: Rows) -> Rows:
         """Return rows with the values of the driver as values of Python."""
         if not self._converts:
             return rows
@@ -193,7 +193,7 @@ def statement_of(engine: t.Any, plan: Plan) -> CursorStatement | None:
     if len(plan.on_cursor) >= MAX_STATEMENTS:
         plan.on_cursor.clear()
 
-    statement = _compiled(engine.dialect, plan.statement, names, is_many=is_many)
+    statement = _compile(engine.dialect, plan.statement, names, is_many=is_many)
     plan.on_cursor[key] = statement
     return statement
 
@@ -212,7 +212,7 @@ def rows_of(connection: t.Any, plan: Plan) -> Rows:
         or connection.get_execution_options()
         or (statement := statement_of(connection.engine, plan)) is None
     ):
-        return executed(connection, plan)
+        return execute(connection, plan)
 
     rows = run(statement, connection.connection, plan, lambda: connection)
 
@@ -252,10 +252,10 @@ def run(
         connection = t.cast("t.Any", connect())
         connection._handle_dbapi_exception(error, text, plan.parameters, cursor, None)
 
-    return statement.converted(rows)
+    return statement.convert(rows)
 
 
-def executed(
+def execute(
     executor: sa.Connection | orm.Session, plan: Plan, **options: t.Any
 ) -> Rows:
     """Return the rows of a plan that SQLAlchemy executes."""
@@ -266,10 +266,10 @@ def executed(
         return result.all()
 
     with result.yield_per(PART) as parts:
-        return checked(parts, plan.check)
+        return read_checked(parts, plan.check)
 
 
-def checked(cursor: t.Any, check: Callable[[Rows], None]) -> Rows:
+def read_checked(cursor: t.Any, check: Callable[[Rows], None]) -> Rows:
     """Return the rows of a cursor, each of which was checked before the next are read.
 
     :raises RecordsError: The check has raised it.
@@ -283,7 +283,7 @@ def checked(cursor: t.Any, check: Callable[[Rows], None]) -> Rows:
     return rows
 
 
-def _compiled(
+def _compile(
     dialect: t.Any, statement: t.Any, names: Collection[str], *, is_many: bool
 ) -> CursorStatement | None:
     module = type(dialect).__module__

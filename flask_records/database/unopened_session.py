@@ -36,13 +36,13 @@ def unopened_session(
         class_.__init__(session, **factory.kw)
         follow(session)
 
-    session: orm.Session = object.__new__(_unopened(class_))
+    session: orm.Session = object.__new__(_defer_opening(class_))
     object.__setattr__(session, OPEN, open)
     return session
 
 
 @lru_cache(maxsize=16)
-def _unopened(class_: type[orm.Session]) -> type[orm.Session]:
+def _defer_opening(class_: type[orm.Session]) -> type[orm.Session]:
     """Return a class whose instances become sessions of a class at their first use."""
 
     def opening(use: Callable[..., t.Any]) -> Callable[..., t.Any]:

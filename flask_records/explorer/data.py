@@ -92,7 +92,7 @@ def service_for(params: Params, path: str) -> Record:
     }
 
 
-def found_by(params: Params, id: str, path: str, query: Record) -> t.Any:
+def find_as(params: Params, id: str, path: str, query: Record) -> t.Any:
     """Return what another user finds, by the rules of a service. What its hooks write
     meanwhile is undone.
 

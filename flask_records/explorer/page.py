@@ -23,7 +23,7 @@ from ..http.qs import parse
 from ..http.routes import join_prefixes, placeholders_of, routes_of
 from ..openapi.reference import current_title
 from ..query.bounds import current_bounds
-from .data import entrance, found_by, log_out, service_for, services_for
+from .data import entrance, find_as, log_out, service_for, services_for
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,7 +148,7 @@ def _send_page() -> Response:
 
 
 def _send_services() -> Response:
-    params = _allowed_visitor()
+    params = _check_visitor()
     services = services_for(params, request.args.get("path", ""))
     services["hasOthers"] = _may_see_others(params)
     return send_json(dumps(services))
@@ -156,22 +156,22 @@ def _send_services() -> Response:
 
 def _send_service() -> Response:
     path = request.args.get("path", "")
-    return send_json(dumps(service_for(_allowed_visitor(), path)))
+    return send_json(dumps(service_for(_check_visitor(), path)))
 
 
 def _send_found_by(user: str, path: str) -> Response:
-    params = _allowed_visitor()
+    params = _check_visitor()
 
     if not _may_see_others(params):
         raise Forbidden("You may not see what other users see.")
 
     query = parse(request.query_string.decode("utf-8", "replace"))
     current_bounds().check_query(query)
-    return send_json(dumps(found_by(params, user, path, query)))
+    return send_json(dumps(find_as(params, user, path, query)))
 
 
 def _log_out(user: str) -> Response:
-    log_out(_allowed_visitor(), user)
+    log_out(_check_visitor(), user)
     return send_json(dumps({}))
 
 
@@ -186,7 +186,7 @@ def _may_see_others(params: Params) -> bool:
     return is_own and is_whole and settings.lets(settings.as_user, params)
 
 
-def _allowed_visitor() -> Params:
+def _check_visitor() -> Params:
     """Return the params of the caller, who may see data."""
     params = params_of_visitor(request.headers)
     current_app.extensions[NAME].check(params)

@@ -130,7 +130,7 @@ class ServiceDescription:
         return tuple(
             event
             for event in names
-            if service.sends_events or service.publish.ordered(event)
+            if service.sends_events or service.publish.order(event)
             if event not in SENDERS or SENDERS[event] in service.methods
         )
 

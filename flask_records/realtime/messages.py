@@ -218,12 +218,12 @@ def _channels_of(records: FlaskRecords, event: Event) -> list[str]:
     of the extension names, or else ``authenticated``.
     """
     service = event.service
-    publishers = service.publish.ordered(event.name)
+    publishers = service.publish.order(event.name)
 
     if not publishers and not service.sends_events:
         return []
 
-    publishers = publishers or records.publish.ordered(event.name)
+    publishers = publishers or records.publish.order(event.name)
 
     if not publishers:
         is_read = any(name in service.methods for name in READS)
