@@ -22,6 +22,11 @@ PARTICIPLES = set(
     "asked found given kept known left made said seen taken told wanted".split()
 )
 
+RETURNED = set(
+    "changed checked compared converted counted created drawn encoded loaded merged"
+    " opened parsed related resolved selected sent shortened shown stored".split()
+)
+
 PUBLIC = {ROOT / "flask_records" / "service" / "schemas.py": {"found"}}
 
 
@@ -46,3 +51,11 @@ def test_variables_are_not_named_by_participles(path):
                 names.add(name.strip("_").lower())
 
     assert names & PARTICIPLES - PUBLIC.get(path, set()) == set()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+def test_functions_are_named_by_verbs(path):
+    nodes = [n for n in ast.walk(ast.parse(path.read_text())) if hasattr(n, "returns")]
+    names = {each.name.strip("_") for each in nodes if not each.decorator_list}
+
+    assert names & (PARTICIPLES | RETURNED) == set()
