@@ -171,6 +171,12 @@ def _tokens(app: Flask, name: str, options: Record) -> Tokens:
     keys: tuple[t.Any, ...]
 
     if file := options.get("private_key"):
+        if options.get("secrets"):
+            raise RuntimeError(
+                f"{name}['secrets'] verify nothing beside 'private_key': a new key ends"
+                " all tokens."
+            )
+
         key, algorithm = _private_key(app, name, file)
         keys = (key.public_key(),)
     else:

@@ -164,6 +164,11 @@ def test_wrong_key_file_is_refused_at_start_up(keys, algorithm, value):
     )
 
 
+def test_secrets_beside_a_key_are_refused_at_start_up():
+    with pytest.raises(RuntimeError, match="'secrets'] verify nothing beside"):
+        start({"private_key": "private.pem", "secrets": [SECRET]})
+
+
 def test_path_of_a_key_is_relative_to_the_instance_folder(keys, tmp_path):
     app = Flask("tests", instance_path=str(tmp_path))
     written(tmp_path, "here", ed25519.Ed25519PrivateKey.generate())
