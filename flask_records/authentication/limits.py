@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import math
+import re
 import time
 import typing as t
 from collections import defaultdict, deque
@@ -46,6 +47,9 @@ COUNTED_APART: t.Final = (
 
 MAX_KEYS: t.Final = 10_000
 """The number of names and addresses whose failed logins are remembered."""
+
+WITH_PORT: t.Final = re.compile(r"\[([^\[\]]+)\]:\d+|([^:]+):\d+")
+"""An address of IPv6 or of IPv4, with its port."""
 
 EXTENSION: t.Final = "records_limits"
 """The key of ``app.extensions`` with the limits, by the name of the call."""
@@ -265,8 +269,8 @@ def network_of(text: str) -> str:
         address = ipaddress.ip_address(text)
     except ValueError:
         # Azure writes the port of the client, another one for each connection.
-        host, _, port = text.rpartition(":")
-        return network_of(host.strip("[]")) if host and port.isdecimal() else text
+        match = WITH_PORT.fullmatch(text)
+        return network_of(match[1] or match[2]) if match else text
 
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         return str(address.ipv4_mapped)

@@ -129,7 +129,11 @@ def test_failed_logins_of_one_address_are_limited_whoever_is_meant(client):
 
 
 @pytest.mark.parametrize(
-    "address", ["2001:db8::{}", "[2001:db8::{}]:443", "192.0.2.1:4430{}"]
+    "address",
+    [
+        *("2001:db8::{}", "[2001:db8::{}]:443", "192.0.2.1:4430{}"),
+        pytest.param(f"a{':1' * 5000}", id="of many ports"),
+    ],
 )
 def test_network_of_an_address_counts(client, address):
     found = [
