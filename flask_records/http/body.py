@@ -32,6 +32,7 @@ MAX_CONTENT_LENGTH: t.Final = 1024 * 1024
 """The maximum size of a body in bytes, if the application sets no limit."""
 
 NO_DATA: t.Final = "No data provided"
+NO_LENGTH: t.Final = "A body of this type needs a Content-Length."
 NO_JSON: t.Final = (
     "The body is not valid JSON: it is compressed, not UTF-8, or has too many levels or"
     " digits."
@@ -204,7 +205,7 @@ def read_body(
     shows_end = request.is_json or (reads_itself and _passes_on(request))
 
     if request.content_length is None and not shows_end:
-        raise LengthRequired("A body of this type needs a Content-Length.")
+        raise LengthRequired(NO_LENGTH)
 
     # Werkzeug silently truncates a body of unknown length at the limit.
     request.max_content_length = limit + 1
@@ -220,6 +221,10 @@ def read_body(
             raise _broken_body()
 
         if not body:
+            # A server may have dropped it, of which custom methods know nothing.
+            if has_body(request):
+                raise LengthRequired(NO_LENGTH)
+
             return _data_without_body(method)
 
     if isinstance(parser, StreamParser):

@@ -7,6 +7,7 @@ from werkzeug.test import EnvironBuilder
 
 from flask_records import BadRequest, FlaskRecords
 
+METHODS = ["create", "update", "patch"]
 MEBIBYTE = 1024 * 1024
 
 
@@ -22,6 +23,9 @@ class Echo:
     def patch(self, id, data, params):
         return data
 
+    def run(self, data, params):
+        return data
+
 
 class Strict:
     """Refuses the data by name."""
@@ -33,7 +37,7 @@ class Strict:
 @pytest.fixture
 def app():
     records = FlaskRecords(app_errors=True)
-    records.add("echo", Echo(), public=True)
+    records.add("echo", Echo(), public=True, methods=[*METHODS, "run"])
     records.add("strict", Strict(), public=True)
     app = Flask("tests")
     records.init_app(app)
@@ -267,3 +271,21 @@ def test_body_of_unknown_length_shows_its_end(
     response = send_without_length(client, body, content_type, environ)
 
     assert (response.status_code, response.json.get("message")) == (status, message)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_passed_on", "status"),
+    [(b'{"a":1}', True, 200), (b"", True, 200), (b'{"a":1}', False, 411)],
+)
+def test_custom_method_is_not_called_without_a_body_that_a_server_drops(
+    client, body, is_passed_on, status
+):
+    environ = {**CHUNKED, "HTTP_X_SERVICE_METHOD": "run"}
+
+    if not is_passed_on:
+        del environ["wsgi.input_terminated"]
+
+    response = send_without_length(client, body, "application/json", environ)
+
+    assert response.status_code == status
+    assert status == 411 or response.data.strip() == (body or b"{}")
