@@ -162,9 +162,16 @@ def _as_double(column: t.Any) -> t.Any:
 
 
 def _in_double(number: Decimal | float, scale: int | None = None) -> Decimal:
-    """Return a number as it is read from SQLite."""
+    """Return a number as it is read from SQLite.
+
+    :raises ValueError: It is a text or bytes, which SQLite stores in any column.
+    """
     form = ".15g" if scale is None else f".{scale}f"
-    return Decimal(format(float(number), form))
+
+    try:
+        return Decimal(format(float(number), form))
+    except ValueError as error:
+        raise conversions.Unreadable(repr(error)) from error
 
 
 def _numerics(type_: t.Any, dialect: sa.Dialect) -> Conversion:

@@ -53,7 +53,12 @@ OPAQUE: t.Final = Conversion(
 """The conversion of a type that has no form on the wire of its own."""
 
 UNTYPED: t.Final = Conversion(
-    as_scalar, is_ordered=False, is_null_only=True, null_texts=("null",)
+    as_scalar,
+    is_ordered=False,
+    is_null_only=True,
+    null_texts=("null",),
+    # A body may have the text "null".
+    reads_json=True,
 )
 """The conversion of an expression without a type: its values are the driver's. It can
 be null, and nothing else is compared with it.
