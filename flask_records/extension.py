@@ -29,7 +29,7 @@ from .service import globals, Service
 from .service.capabilities import capabilities_of
 from .service.events import Transports
 from .service.rights import DefaultRules
-from .settings import names_of
+from .settings import misspelled_settings, names_of
 from .signals import CallSignals
 
 if t.TYPE_CHECKING:
@@ -42,6 +42,11 @@ if t.TYPE_CHECKING:
     from .query import Change
     from .service.context import Formatter, HookContext
     from .typing import BodyParser, ErrorPages, Id, QueryParser, Record, Rule
+
+MISSPELLED: t.Final = """\
+'%s' in the configuration is not a setting, but almost. In the environment, two \
+underscores stand before a key: FLASK_RECORDS_REALTIME__message_queue.\
+"""
 
 TYPE_NAME: t.Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 """The names of types that all languages have."""
@@ -328,6 +333,10 @@ class FlaskRecords(CallSignals):
         self.errors.init_app(app)
         self._check(app, self.services.values())
         warn_of_open_services(self, app)
+
+        for key in misspelled_settings(app.config):
+            app.logger.warning(MISSPELLED, key)
+
         self._init_limits(app)
         app.extensions["records"] = self
         self._apps.add(app)

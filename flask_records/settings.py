@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
+
+
+NAMES: t.Final = (
+    "RECORDS_AUTHENTICATION",
+    "RECORDS_BOUNDS",
+    "RECORDS_CORS",
+    "RECORDS_DRIVERS",
+    "RECORDS_ERRORS",
+    "RECORDS_EXPLORER",
+    "RECORDS_LIMITS",
+    "RECORDS_OPENAPI",
+    "RECORDS_REALTIME",
+)
+"""The names of the settings in ``app.config``."""
 
 
 class Check(t.NamedTuple):
@@ -47,6 +62,20 @@ TEXTS: t.Final = Check(
     ),
     "a list of texts",
 )
+
+
+def misspelled_settings(config: Iterable[str]) -> list[str]:
+    """Return the keys that are almost names of settings. ``from_prefixed_env`` makes
+    one with small letters of a variable with one underscore in place of two.
+    """
+    others = [k for k in config if k.startswith("RECORDS_") and k not in NAMES]
+    return [
+        key
+        for key in others
+        if not key.isupper()
+        # The setting of another authentication service may begin with the name.
+        or (not key.startswith(NAMES) and get_close_matches(key, NAMES, cutoff=0.9))
+    ]
 
 
 def read_settings(

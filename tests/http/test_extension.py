@@ -34,6 +34,29 @@ def test_service_is_found_by_its_path(records):
     assert records["/things"] is things
     assert records.services == {"things": things}
 
+    with pytest.raises(KeyError, match="No service at 'thing'. There are: things."):
+        records["thing"]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_told"),
+    [
+        ("RECORDS_AUTENTICATION", True),
+        ("RECORDS_LIMIT", True),
+        ("RECORDS_REALTIME_message_queue", True),
+        ("RECORDS_REALTIME", False),
+        ("RECORDS_AUTHENTICATION_2", False),
+        ("RECORDS_PER_PAGE", False),
+        ("LIMITS", False),
+    ],
+)
+def test_misspelled_setting_is_a_warning(app, records, caplog, name, is_told):
+    app.config[name] = {}
+
+    records.init_app(app)
+
+    assert (f"'{name}'" in caplog.text) == is_told
+
 
 def test_one_extension_serves_services_before_and_after_several_apps(records):
     records.add("things", Things(), public=True)
