@@ -129,8 +129,15 @@ class FlaskRecords(CallSignals):
             self.init_app(app)
 
     def __getitem__(self, path: str) -> Service:
-        """Return the service at a path."""
-        return self.services[path.strip("/")]
+        """Return the service at a path.
+
+        :raises KeyError: There is none.
+        """
+        try:
+            return self.services[path.strip("/")]
+        except KeyError:
+            paths = ", ".join(self.services)
+            raise KeyError(f"No service at '{path}'. There are: {paths}.") from None
 
     def add(
         self,

@@ -88,7 +88,9 @@ NOT_IN_GROUPS: t.Final = Problem("is not in the groups", "unknown_field")
 NOT_OF_GROUPS: t.Final = Problem("has no meaning for groups", "operator")
 CHANGED: t.Final = Problem("can't be changed", "read_only")
 UNORDERED: t.Final = Problem("can't be compared with less or greater", "incomparable")
-OBJECT_OPERATOR: t.Final = Problem("is compared with an object", "operator")
+OBJECT_OPERATOR: t.Final = Problem(
+    "is compared with an object: operators begin with '$'", "operator"
+)
 BAD_ORDER: t.Final = Problem("is sorted by neither 1 nor -1", "operator")
 NO_COUNT: t.Final = Problem(
     "must be a non-negative integer", "type", expected="integer"

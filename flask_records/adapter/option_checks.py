@@ -165,7 +165,8 @@ def _name_problems(model: ServedModel) -> Iterator[str]:
     for option, names, choices, noun in checks:
         for name in names:
             if name not in choices:
-                yield NO_NAME.format(option, name, noun, class_, ", ".join(choices))
+                choice = ", ".join(choices) or "none"
+                yield NO_NAME.format(option, name, noun, class_, choice)
 
 
 def _create_problems(model: ServedModel, methods: Collection[str]) -> Iterator[str]:

@@ -42,6 +42,9 @@ NO_FORM: t.Final = (
     "The body is not a form. Check its boundary, that it is whole, not compressed, and"
     " UTF-8."
 )
+JSON_AS_FORM: t.Final = (
+    "The body is JSON, but is sent as a form. Send 'Content-Type: application/json'."
+)
 CHARSETS: t.Final = frozenset({"utf-8", "utf8", "us-ascii"})
 BOM: t.Final = b"\xef\xbb\xbf"
 
@@ -72,7 +75,13 @@ def parse_form(request: Request) -> dict[str, t.Any]:
 
     :raises BadRequest: The body is not a form.
     """
-    return parse_pairs([*_form_of(request).items(multi=True)], PARAMETER_LIMIT)
+    form = _form_of(request)
+
+    # curl says that whatever it sends is a form.
+    if next(iter(form), "").startswith('{"'):
+        raise BadRequest(JSON_AS_FORM)
+
+    return parse_pairs([*form.items(multi=True)], PARAMETER_LIMIT)
 
 
 @dataclass(frozen=True)

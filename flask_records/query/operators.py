@@ -340,9 +340,11 @@ class Syntax:
 
         for name in whitelist:
             if name not in {*ON_WHITELIST, *BUILT_IN, *own, *GROUPS, POPULATE}:
+                names = ", ".join([*ON_WHITELIST, "$nor", NOT, POPULATE])
                 raise ValueError(
-                    f"'whitelist' names '{name}', which is not known. Give it in"
-                    " 'operators', or let a before hook take it out of the query."
+                    f"'whitelist' names '{name}', which is not known. Choose from:"
+                    f" {names}. Give an operator of your own in 'operators', and let a"
+                    " before hook take anything else out of the query."
                 )
 
         optional = {n: each for n, each in ON_WHITELIST.items() if n in whitelist}

@@ -69,7 +69,11 @@ class FromUser:
         :raises TypeError: The user is not a mapping, or the value holds others.
         :raises KeyError: The user has no such field.
         """
-        value = [] if user is None else user[self.field]
+        try:
+            value = [] if user is None else user[self.field]
+        except KeyError as error:
+            raise KeyError(f"{self!r} names a field that users do not have.") from error
+
         values = list(value) if isinstance(value, LISTS) else [value]
 
         # A mapping would be read as operators.

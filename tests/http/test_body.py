@@ -6,6 +6,7 @@ from flask import Flask, request, Response
 from werkzeug.test import EnvironBuilder
 
 from flask_records import BadRequest, FlaskRecords
+from flask_records.http.body import JSON_AS_FORM
 
 METHODS = ["create", "update", "patch"]
 MEBIBYTE = 1024 * 1024
@@ -141,6 +142,15 @@ def test_form_that_nests_too_deep_is_refused(client):
 
     assert response.status_code == 400
     assert response.json["message"] == "A query nests at most 20 levels deep."
+
+
+def test_json_that_is_sent_as_a_form_is_refused(client):
+    body = '{"text": "a=b&c"}'
+
+    response = post(client, body, "application/x-www-form-urlencoded")
+
+    assert response.status_code == 400
+    assert response.json["message"] == JSON_AS_FORM
 
 
 @pytest.mark.parametrize("is_read_before", [False, True])

@@ -73,7 +73,7 @@ def test_other_operators_have_to_be_on_the_whitelist(operator):
 
 def test_unknown_name_in_the_whitelist_is_an_error():
     with pytest.raises(
-        ValueError, match=r"^'whitelist' names '\$foo', which is not kn"
+        ValueError, match=r"^'whitelist' names '\$foo', which .* Choose from: \$like,"
     ):
         SQLAlchemyService(Person, whitelist=["$like", "$foo"])
 

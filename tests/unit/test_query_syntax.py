@@ -63,8 +63,9 @@ def test_unknown_special_parameter(query, name, data):
 def test_field_below_a_field(value):
     error = refusal({"age": value})
 
-    assert error.message == "'age' is compared with an object."
-    assert error.errors == {"age": "is compared with an object"}
+    problem = "is compared with an object: operators begin with '$'"
+    assert error.message == f"'age' {problem}."
+    assert error.errors == {"age": problem}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,9 @@ def test_field_below_a_field(value):
 )
 def test_empty_object_below_a_field_is_refused(query):
     """It would be a condition that every record meets."""
-    assert refusal(query).errors == {"age": "is compared with an object"}
+    assert refusal(query).errors == {
+        "age": "is compared with an object: operators begin with '$'"
+    }
 
 
 @pytest.mark.parametrize(
