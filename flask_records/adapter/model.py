@@ -85,7 +85,7 @@ class ServedModel:
     aggregates: Collection[str] = ()
     """The names of the fields that clients may group by, count and sum up."""
 
-    _models: dict[str, Model] = field(default_factory=dict, init=False)
+    _models: dict[tuple[str, bool], Model] = field(default_factory=dict, init=False)
     _unserved: dict[t.Any, ServedModel] = field(default_factory=dict, init=False)
 
     @cached_property
@@ -122,11 +122,14 @@ class ServedModel:
         """Return the model on a database. Several applications with different databases
         may share a service.
         """
-        if dialect.name not in self._models:
-            check_driver(dialect, current_app.config if has_app_context() else {})
-            self._models.setdefault(dialect.name, Model(self, dialect))
+        # Types may ask for the version of the server, which is not known at the start.
+        key = dialect.name, dialect.server_version_info is None
 
-        return self._models[dialect.name]
+        if key not in self._models:
+            check_driver(dialect, current_app.config if has_app_context() else {})
+            self._models.setdefault(key, Model(self, dialect))
+
+        return self._models[key]
 
     @property
     def current(self) -> Model:

@@ -229,6 +229,11 @@ class EngineReading:
     """
 
     def __init__(self, engine: sa.Engine) -> None:
+        # The first connection asks for the version of the server.
+        if engine.dialect.server_version_info is None:
+            with translated():
+                engine.connect().close()
+
         self.dialect = engine.dialect
         """The dialect of the database."""
         self.place: Hashable = engine

@@ -16,11 +16,12 @@ from urllib.parse import quote
 
 import pytest
 import sqlalchemy as sa
+from flask import Flask
 from sqlalchemy import orm
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import mapped_column
 
-from flask_records import Converter, SQLAlchemyService
+from flask_records import Converter, FlaskRecords, SQLAlchemyService
 
 from ...databases import DATABASES, serving_models
 from ...models import model_of
@@ -731,3 +732,37 @@ def test_what_a_client_sends_is_not_read_as_stored(type_, value):
 
         assert response.status_code == 400
         assert RUNS == []
+
+
+class ByVersion(sa.TypeDecorator):
+    """A type that asks for the version of the server, which a connection tells."""
+
+    impl = sa.JSON
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect):
+        is_new = bool(dialect.server_version_info)
+        return dialect.type_descriptor(sa.JSON() if is_new else sa.Text())
+
+    def process_bind_param(self, value, dialect):
+        return value
+
+    def process_result_value(self, value, dialect):
+        return value
+
+
+def test_a_type_may_ask_for_the_version_of_the_server(tmp_path):
+    url = f"sqlite:///{tmp_path}/a.db"
+
+    with client_of(ByVersion(), url) as client:
+        made = client.post("/things", json={"value": {"a": 1}}).json
+        # A worker that has just started.
+        source = orm.sessionmaker(sa.create_engine(url))
+        app, records = Flask("worker"), FlaskRecords()
+        service = SQLAlchemyService(client.things.target.model, session=source)
+        records.add("things", service, public=True)
+        records.init_app(app)
+        found = app.test_client().get("/things").json
+
+    assert made["value"] == {"a": 1}
+    assert found == [made]
