@@ -33,7 +33,7 @@ name. Give the values of hooks other names.\
 """
 
 SECRETS: t.Final = """\
-Clients can read %s of '%s', as their names may be names of secrets. Hide them, \
+Clients can read %s of '%s', named like secrets. Hide them, \
 SQLAlchemyService(%s, hidden=%s), or let clients read them: \
 visible=dict.fromkeys(%s, True).\
 """

@@ -33,9 +33,9 @@ class Door(Base):
 
 
 TOLD = """\
-Clients can read 'token', 'pin_hash', 'privateKey', 'secretSeed' of 'Door', as their \
-names may be names of secrets. Hide them, SQLAlchemyService(Door, hidden=['token', \
-'pin_hash', 'privateKey', 'secretSeed']), or let clients read them: \
+Clients can read 'token', 'pin_hash', 'privateKey', 'secretSeed' of 'Door', named \
+like secrets. Hide them, SQLAlchemyService(Door, hidden=['token', 'pin_hash', \
+'privateKey', 'secretSeed']), or let clients read them: \
 visible=dict.fromkeys(['token', 'pin_hash', 'privateKey', 'secretSeed'], True).\
 """
 
