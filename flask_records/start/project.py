@@ -135,7 +135,10 @@ def _tables(source: str) -> list[dict[str, str]]:
     tables = {table: model for model, table in MODEL.findall(source)}
 
     if clashes := OWN_TABLES.intersection(tables):
-        raise ValueError(f"The database has a table '{min(clashes)}' already.")
+        raise ValueError(
+            f"The database has a table '{min(clashes)}' already, which the application"
+            " has for its own logins. Write one without --from, and add your models."
+        )
 
     return [
         {"model": tables[name], "path": re.sub(r"[^\w.-]", "-", name)}
