@@ -326,9 +326,10 @@ def _field(
     conversion = conversion_of(type_, dialect)
     converter = converter_for(options.converters, name, type_)
 
-    # SQLite would compare it with texts, which no number equals.
+    # SQLite would compare it with texts, which no number equals. A converter that reads
+    # says what it is compared with.
     if isinstance(type_, NullType) and not _is_text(expression, dialect):
-        conversion = UNTYPED
+        conversion = conversion if converter and converter.read else UNTYPED
 
     if converter is not None:
         conversion = apply_converter(conversion or OPAQUE, converter)

@@ -165,7 +165,7 @@ def test_a_column_of_a_subquery_without_a_type_is_compared_with_null_only():
         assert client.get("/things?length=3").status_code == 400
 
 
-def client_of_tables(url, names):
+def client_of_tables(url, names, **options):
     """A client of services over tables that are reflected, with a key and without."""
     app, db, records = Flask(__name__), SQLAlchemy(), FlaskRecords()
     app.config["SQLALCHEMY_DATABASE_URI"] = url
@@ -185,7 +185,7 @@ def client_of_tables(url, names):
             id = [sa.Column("id", sa.Integer, primary_key=True)][: name == "sizes"]
             table = sa.Table(name, db.metadata, *id, autoload_with=connection)
             model = type(name.title(), (db.Model,), {"__table__": table})
-            records.add(name, SQLAlchemyService(model), public=True)
+            records.add(name, SQLAlchemyService(model, **options), public=True)
 
     records.init_app(app)
     return app.test_client()
@@ -203,6 +203,18 @@ def test_a_column_of_sqlite_without_a_type_is_compared_with_null_only(tmp_path):
     assert [answer.status_code for answer in answers] == [400, 400]
     assert client.get("/boxes?size=null").json == []
     assert [each["more"] for each in client.get("/sizes").json] == [3, 3, 3.5, 1]
+
+
+def test_a_converter_reads_a_column_of_sqlite_without_a_type(tmp_path):
+    converters = {"size": Converter(int, int)}
+    url = f"sqlite:///{tmp_path}/a.db"
+    client = client_of_tables(url, ["boxes"], converters=converters)
+
+    made = [client.post("/boxes", json={"size": n}).json for n in (2, "3")]
+
+    assert [record["size"] for record in made] == [2, 3]
+    assert client.get("/boxes?size=2").json == made[:1]
+    assert client.get("/boxes?size[$gt]=2").json == made[1:]
 
 
 def test_a_text_in_a_column_of_numbers_spoils_its_own_record_alone(tmp_path):
