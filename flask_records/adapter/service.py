@@ -9,6 +9,7 @@ from functools import cached_property, partial
 
 import sqlalchemy as sa
 
+from ..database.connections import check_driver
 from ..database.joined_session import add_session, session_of_app
 from ..database.transaction import Transaction
 from ..errors import MethodNotAllowed
@@ -278,7 +279,10 @@ class SQLAlchemyService(Capabilities):
             with app.app_context(), Transaction(writes=False):
                 # A model may have no database in this application.
                 with suppress(sa.exc.UnboundExecutionError):
-                    self.served.on(self.served.database.dialect)
+                    dialect = self.served.database.dialect
+                    # Another application may share the service.
+                    check_driver(dialect, app.config)
+                    self.served.on(dialect)
 
     def matching(self) -> Matching:
         served = self.served

@@ -253,6 +253,22 @@ def test_a_driver_that_was_not_tried_is_refused_at_the_start(app_of):
         app_of()
 
 
+def test_a_driver_of_a_second_application_is_refused_at_the_start():
+    records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
+    records.add("owners", SQLAlchemyService(Owner), public=True)
+    first, second = Flask("first"), Flask("second")
+    first.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
+    second.config["SQLALCHEMY_DATABASE_URI"] = "sqlite+odd://"
+
+    for app in (first, second):
+        db.init_app(app)
+
+    records.init_app(first)
+
+    with pytest.raises(RuntimeError, match=UNKNOWN):
+        records.init_app(second)
+
+
 def test_a_driver_for_asyncio_is_refused_at_the_start():
     """It may have the name of one that is known."""
     app = Flask("tests")
