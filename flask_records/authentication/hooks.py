@@ -122,6 +122,7 @@ def requires(*strategies: str, service: str | None = None) -> Callable[..., t.An
             return
 
         authentication = current_records.authentication(service)
+        authentication.check_strategies(accepted, "'requires' names")
         credentials = authentication.parse(request.headers, accepted)
 
         if credentials is None:

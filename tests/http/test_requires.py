@@ -204,3 +204,10 @@ def test_application_without_an_authentication_service_is_told_the_cure():
 def test_forgotten_parentheses_are_told():
     with pytest.raises(TypeError, match="with parentheses: @requires"):
         requires(who)
+
+
+def test_strategy_that_is_not_there_is_told(app, client, ann):
+    app.add_url_rule("/", view_func=requires("jwt", "jtw")(who))
+
+    with pytest.raises(RuntimeError, match="'requires' names 'jtw', which is not a st"):
+        client.get("/", headers=ann)
