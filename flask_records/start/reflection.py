@@ -86,6 +86,12 @@ def create_app(
             whitelist=WHITELIST,
             multi=["create"],
             hidden=hidden,
+            # Nobody can hide what a warning calls secret: there is no code.
+            visible={
+                name: True
+                for name, column in columns
+                if name not in hidden and not column.primary_key
+            },
             relations=mapper.relationships.keys(),
             aggregates=[name for name, _ in columns if name not in hidden],
         )

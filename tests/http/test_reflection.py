@@ -356,3 +356,13 @@ def test_local_server_is_for_those_with_its_token(host, authorization, status):
     asyncio.run(server.load()(scope, None, send))
 
     assert statuses[0] == status
+
+
+def test_fields_named_like_secrets_are_no_warning(served, file, caplog):
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("CREATE TABLE door (id INTEGER PRIMARY KEY, pin_hash TEXT)")
+
+    client, _ = served(str(file))
+
+    assert client.get("/door").json["total"] == 0
+    assert "pin_hash" not in caplog.text
