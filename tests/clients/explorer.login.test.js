@@ -111,7 +111,8 @@ test('a pasted token is used, and forgotten once it has ended', async () => {
   await page.getByLabel('Token', { exact: true }).fill(` ${token}\n`)
   await explorer.press('Use the token')
   await caller().getByText('ann').waitFor()
-  await page.evaluate(() => {
+  // The page that is left may still be sending requests, and would notice it first.
+  await page.addInitScript(() => {
     for (const [name, text] of Object.entries(sessionStorage)) sessionStorage.setItem(name, text.replace(/\.[\w-]+"/, '.wrong"'))
   })
 
