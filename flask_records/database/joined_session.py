@@ -8,7 +8,7 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
-from flask import current_app, has_app_context
+from flask import current_app
 from sqlalchemy import orm
 
 from .commit_followers import follow_commit, follow_parent, open_transactions
@@ -20,7 +20,7 @@ from .connections import (
     writes_in,
 )
 from .database_errors import FAILED, translated
-from .transaction import on_begin, Transaction
+from .transaction import app_in_use, on_begin, Transaction
 from .unopened_session import unopened_session
 
 if t.TYPE_CHECKING:
@@ -615,11 +615,11 @@ def join(source: t.Any) -> JoinedSession:
 
 
 def _join_sessions(transaction: Transaction) -> None:
-    if not has_app_context():
+    app = app_in_use()
+
+    if app is None:
         return
 
-    # An attribute of the proxy takes ten times as long.
-    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
     extensions = app.extensions
     session = getattr(extensions.get("sqlalchemy"), "session", None)
 

@@ -59,7 +59,7 @@ class Transaction:
         self._writes = writes
         self._parent: Transaction | None = None
         self._is_over = False
-        self._app = _app_in_use()
+        self._app = app_in_use()
         self._token: Token[Transaction | None]
         self._sessions: dict[Hashable, t.Any] = {}
         self._savepoints: dict[Hashable, Savepoint] = {}
@@ -114,7 +114,7 @@ class Transaction:
     def current_or_none(cls) -> Transaction | None:
         """Return the innermost transaction of the application in use, if any."""
         transaction = _current.get()
-        app = None if transaction is None else _app_in_use()
+        app = None if transaction is None else app_in_use()
 
         # A task or a thread with a copy of the context may go on after its end. The
         # sessions of another application have other databases.
@@ -304,7 +304,8 @@ class Transaction:
                     stack.callback(session.rollback)
 
 
-def _app_in_use() -> Flask | None:
+def app_in_use() -> Flask | None:
+    """Return the application in use, if any."""
     # An attribute of the proxy takes ten times as long.
     return current_app._get_current_object() if has_app_context() else None  # type: ignore[attr-defined]  # a proxy has it
 
