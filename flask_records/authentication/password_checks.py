@@ -6,6 +6,7 @@ import typing as t
 
 import sqlalchemy as sa
 
+from ..names import BODIES
 from .hooks import HashPassword
 from .strategies import JWT, LOCAL
 from .users import fields_of
@@ -58,8 +59,6 @@ OPEN: t.Final = """\
 Any login may change or remove all records of %s. Give them rules, 'readable' or \
 'allow', or FlaskRecords default ones, or True in their place: allow={"patch": True}.\
 """
-
-WRITES: t.Final = ("create", "update", "patch")
 
 CHANGES: t.Final = ("update", "patch", "remove")
 
@@ -209,10 +208,10 @@ def _problems(
     is_written = field in clients.writable and not authentication.custom_hashing
     is_wrong = is_written and not _takes_text(clients.fields, field, length)
 
-    if is_wrong and not {*WRITES}.isdisjoint(service.methods):
+    if is_wrong and not {*BODIES}.isdisjoint(service.methods):
         yield NO_HASH.format(length=length, field=field, path=path)
 
-    for method in WRITES:
+    for method in BODIES:
         hooks = [*records.before.order(method), *service.before.order(method)]
         is_hashed = any(
             isinstance(h, HashPassword) and field in h.fields for h in hooks
