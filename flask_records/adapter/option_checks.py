@@ -194,12 +194,11 @@ def _remove_problems(model: ServedModel, methods: Collection[str]) -> Iterator[s
         if each.lazy == "write_only" and not (each.passive_deletes or each.viewonly)
     ]
 
+    text, class_ = ", ".join(names), model.mapped_class.__name__
+    others = [each for each in methods if each != "remove"]
+
     if names:
-        class_, others = (
-            model.mapped_class.__name__,
-            [n for n in methods if n != "remove"],
-        )
-        yield WRITE_ONLY.format(model=class_, names=", ".join(names), methods=others)
+        yield WRITE_ONLY.format(model=class_, names=text, methods=others)
 
 
 def _warn_of_forms(model: ServedModel, app: Flask) -> None:
