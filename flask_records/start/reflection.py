@@ -79,6 +79,8 @@ def create_app(
             if (name[0] == "_" and not column.primary_key)
             or conversion_of(column.type, engine.dialect) is None
         }
+        fields = [name for name, _ in columns if name not in hidden]
+        keys = {name for name, column in columns if column.primary_key}
         service = SQLAlchemyService(
             model,
             session=orm.sessionmaker(engine),
@@ -87,13 +89,9 @@ def create_app(
             multi=["create"],
             hidden=hidden,
             # Nobody can hide what a warning calls secret: there is no code.
-            visible={
-                name: True
-                for name, column in columns
-                if name not in hidden and not column.primary_key
-            },
+            visible={name: True for name in fields if name not in keys},
             relations=mapper.relationships.keys(),
-            aggregates=[name for name, _ in columns if name not in hidden],
+            aggregates=fields,
         )
 
         try:
