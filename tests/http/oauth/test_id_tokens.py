@@ -264,9 +264,6 @@ TENANT = "5f2c1a34-0000-4000-8000-9b8d7c6e5f4a"
 
 MICROSOFT = "https://login.example/{}/v2.0"
 
-ISS = "authorization_response_iss_parameter_supported"
-
-
 @pytest.mark.parametrize(
     ("claims", "error"),
     [
@@ -281,29 +278,3 @@ def test_issuer_with_a_tenant_is_that_of_the_token(site, provider, claims, error
     provider.forged = claims
 
     assert error_of(site.log_in()) == error
-
-
-@pytest.mark.parametrize(
-    ("listed", "said", "error"),
-    [
-        (True, "{url}", None),
-        *((True, iss, INVALID) for iss in (None, "https://evil.example", "{url}/")),
-        (ABSENT, "https://evil.example", INVALID),
-        (ABSENT, "{url}", None),
-        (ABSENT, None, None),
-        ("true", None, None),
-    ],
-)
-def test_answer_names_the_issuer_that_was_asked(site, provider, listed, said, error):
-    """Another provider would get the code otherwise, and could use it: RFC 9207."""
-    provider.metadata = {ISS: listed}
-    asked = []
-    provider.answers["token"] = lambda request: (
-        asked.append(request.path) or provider.token(request)
-    )
-    query = "" if said is None else f"&iss={said.format(url=provider.url)}"
-
-    answer = site.visit(site.authorize(site.start()) + query)
-
-    assert error_of(answer) == error
-    assert len(asked) == (error is None)
