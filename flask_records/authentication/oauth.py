@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typing as t
-from contextlib import contextmanager
 from urllib.parse import urlencode
 
 from flask import Blueprint, request, Response, url_for
@@ -27,7 +26,7 @@ from .strategies import ACCESS_TOKEN
 from .users import fields_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from flask import Flask
     from flask.typing import ResponseReturnValue
@@ -45,10 +44,6 @@ LOGIN: t.Final = "oauth"
 
 OPTIONAL_FIELDS: t.Final = frozenset({"name", "avatar", "email"})
 """The fields of a profile that are left out if they do not fit."""
-
-LOGGED_OUT: t.Final = (
-    "Your login is not valid ({}). Log in again, then connect the other one."
-)
 
 LOST: t.Final = "The login took too long, or began in another browser. Try again."
 
@@ -183,10 +178,8 @@ class OAuthStrategy:
 
         # The token may have been revoked while its user was at the provider. Whoever
         # proves the address of the user from now on waits, and ends this login, too.
-        with _explaining_refusals():
-            user = users.lock(login.link["sub"])
-            service.tokens.user_of(login.link)
-
+        user = users.lock(login.link["sub"])
+        service.tokens.user_of(login.link)
         return user
 
 
@@ -221,13 +214,6 @@ def add_views(app: Flask, service: AuthenticationService) -> None:
 
     if not app.secret_key:
         raise RuntimeError(f"{place} needs SECRET_KEY: logins are in Flask's session.")
-
-    if app.config["SESSION_COOKIE_SAMESITE"] is None:
-        app.logger.warning(
-            "%s keeps logins in a cookie that some browsers send with requests of other"
-            " sites. Set SESSION_COOKIE_SAMESITE = 'Lax'.",
-            place,
-        )
 
     if str(app.config["SESSION_COOKIE_SAMESITE"]).lower() == "strict":
         raise RuntimeError(
@@ -267,31 +253,29 @@ class OAuthViews:
     def _start(self, provider: str) -> ResponseReturnValue:
         client = self._client(provider)
         count("oauth", "start")
-        query = request.args.to_dict()
-        target = self._service.settings.oauth.target(query.pop("redirect", ""))
-        return self._ending(client, target, lambda: self._begin(client, target, query))
+        target = self._service.settings.oauth.target(request.args.get("redirect", ""))
+        return self._ending(client, target, lambda: self._begin(client, target))
 
-    def _begin(
-        self, client: ProviderClient, target: str | None, query: dict[str, str]
-    ) -> Response:
+    def _begin(self, client: ProviderClient, target: str | None) -> Response:
         """Return the response that sends a user to a provider."""
-        link = self._claims_of_link(query.pop("feathers_token", None))
-        login = {"redirect_uri": _callback_url(client.name), "target": target}
+        link, url = self._claims_of_link(), _callback_url(client.name)
 
         with client.reporting():
-            authorization = client.create_authorization_url(login["redirect_uri"])
+            login = client.create_authorization_url(url)
 
-        response = _redirect_to(authorization.pop("url"))
-        client.keep({**authorization, **login, "link": link, "query": query})
+        response = _redirect_to(login.pop("url"))
+        client.keep({**login, "redirect_uri": url, "target": target, "link": link})
         return response
 
-    def _claims_of_link(self, token: str | None) -> Record | None:
+    def _claims_of_link(self) -> Record | None:
         """Return the claims of the user who connects a login, or ``None`` for a login
         that is not to be connected.
 
         :raises NotAuthenticated: The token is not valid.
         :raises BadRequest: It comes from a page of another origin.
         """
+        token = request.args.get("feathers_token")
+
         if token is None:
             return None
 
@@ -303,11 +287,7 @@ class OAuthViews:
                 " HTTPS or on localhost."
             )
 
-        with _explaining_refusals():
-            claims = self._service.settings.tokens.verify_token(token)
-            self._service.tokens.user_of(claims)
-
-        return claims
+        return self._service.settings.tokens.verify_token(token)
 
     def _callback(self, provider: str) -> ResponseReturnValue:
         client = self._client(provider)
@@ -338,7 +318,7 @@ class OAuthViews:
             raw = client.raw_profile(login, answer)
 
         oauth_login = OAuthLogin(client.provider, raw, login["link"])
-        result = _log_in(self._service, oauth_login, login["query"])
+        result = _log_in(self._service, oauth_login)
 
         if login["target"] is None:
             return Response(dumps(result), mimetype=JSON)
@@ -379,28 +359,19 @@ class OAuthViews:
         return self._clients[provider]
 
 
-def _log_in(service: AuthenticationService, login: OAuthLogin, query: Record) -> Record:
+def _log_in(service: AuthenticationService, login: OAuthLogin) -> Record:
     """Return the result of the call that logs a user in.
 
     :raises Conflict: The email, or the profile, belongs to another user.
     """
+    data, params = {"strategy": login.provider.name}, Params(extra={LOGIN: login})
 
-    def call() -> Record:
-        data = {"strategy": login.provider.name}
-        params = Params(query=dict(query), extra={LOGIN: login})
-
+    try:
         # Nobody would commit after a view of OAuth what the session holds.
         with Transaction(is_final=True):
             return t.cast("Record", service.as_service.create(data, params))
-
-    try:
-        return call()
-    except Conflict:
-        # The first login of a profile may run twice at once.
-        try:
-            return call()
-        except Conflict as error:
-            raise _explain(service, login, error) from error
+    except Conflict as error:
+        raise _explain(service, login, error) from error
 
 
 def _explain(
@@ -418,17 +389,6 @@ def _explain(
         return Conflict(f"This {title} login belongs to another user.")
 
     return error
-
-
-@contextmanager
-def _explaining_refusals() -> Iterator[None]:
-    """Say in words for people that the token of a user who connects a login is not
-    valid.
-    """
-    try:
-        yield
-    except NotAuthenticated as error:
-        raise NotAuthenticated(LOGGED_OUT.format(error.message.rstrip("."))) from error
 
 
 def _is_kept(fields: Fields, name: str, value: t.Any) -> bool:

@@ -130,7 +130,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         :raises BadRequest: It is too long.
         """
         if len(json.dumps(login)) > MAX_SIZE:
-            raise BadRequest("The query of the login is too long.")
+            raise BadRequest("The redirect is too long.")
 
         self.save_authorize_data(**login)
         # The keys are Authlib's, which the application may use, too.

@@ -264,6 +264,7 @@ TENANT = "5f2c1a34-0000-4000-8000-9b8d7c6e5f4a"
 
 MICROSOFT = "https://login.example/{}/v2.0"
 
+
 @pytest.mark.parametrize(
     ("claims", "error"),
     [
