@@ -65,8 +65,8 @@ class Plan(t.NamedTuple):
     statement: t.Any
     """The statement."""
 
-    parameters: t.Any
-    """Its parameters, or a list of them for many rows."""
+    parameters: dict[str, t.Any]
+    """Its parameters."""
 
     options: Mapping[str, t.Any] = MappingProxyType({})
     """Its execution options."""
