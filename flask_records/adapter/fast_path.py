@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import typing as t
 from functools import cached_property
+from operator import itemgetter
 from types import SimpleNamespace
 
 import sqlalchemy as sa
@@ -105,6 +106,9 @@ class FastPath:
         self._cache = PlanCache()
         columns = self._columns.items()
         self._renamed = {n: str(c.key) for n, c in columns if n != c.key}
+        counter: t.Any = getattr(self._table, "autoincrement_column", None)
+        is_only = [*map(id, self._mapper.primary_key)] == [id(counter)]
+        self._counter = str(counter.key) if is_only else None
         functions = [
             (each.key, function_of(getattr(each, "default", None)))
             for each in self._mapper.columns
@@ -119,11 +123,12 @@ class FastPath:
           columns and relationships that change with others.
         - Nobody listens to the session, the model or its attributes, as validators do.
         - The session has no instances that would not know of the change.
-        - The database returns the row that it writes.
-        - The call is about one record, and plain columns of it alone.
-        - All values are plain.
+        - The database returns the rows that it writes.
+        - The call is about one record or new ones, and plain columns of them alone.
+        - All values are plain, and of the same columns.
         """
-        returning = f"{STATEMENTS[write.method]}_returning"
+        many = "_executemany" if len(write.bodies) > 1 else ""
+        returning = f"{STATEMENTS[write.method]}{many}_returning"
         return bool(
             self._is_enough_for_model[write.method]
             and getattr(write.writing.dialect, returning)
@@ -133,25 +138,44 @@ class FastPath:
         )
 
     def create(self, write: Write) -> list[Record]:
-        """Return the new record."""
-        [body] = write.bodies
+        """Return new records, in the order of their bodies."""
         keys, selected = self._renamed, write.call.query.selected
-        values = {keys.get(name, name): value for name, value in body.items()}
+        inserted = [body.copy() for body in write.bodies]
+
+        if not keys.keys().isdisjoint(inserted[0]):
+            inserted = [{keys.get(n, n): body[n] for n in body} for body in inserted]
 
         # Defaults may use the session, which then writes.
         for key, default in self._defaults.items():
-            if key not in values:
-                values[key] = default(None)
+            if key not in inserted[0]:
+                for values in inserted:
+                    values[key] = default(None)
+
+        counter, is_many = self._counter, len(inserted) > 1
+        is_sqlite = write.writing.dialect.name == "sqlite"
+        # SQLite counts up in the order of the bodies, and returns rows in any order. Of
+        # SQLAlchemy, it would get a statement for each.
+        is_sorted = is_many and is_sqlite and counter not in {None, *inserted[0]}
+        in_order = is_many and not is_sorted
 
         def build() -> sa.Insert:
-            return sa.insert(self._table).returning(*self._columns_of(selected))
+            columns = self._columns_of(selected)
+            columns += self._mapper.primary_key if is_sorted else ()
+            insert = sa.insert(self._table)
+            return insert.returning(*columns, sort_by_parameter_order=in_order)
 
-        plan = self._cache.plan(("insert", selected), build, values)
+        shape = ("insert", selected, in_order, is_sorted)
+        plan = self._cache.plan(shape, build, inserted if is_many else inserted[0])
+        # SQLAlchemy puts the rows in order.
+        plan = plan._replace(on_cursor=None) if in_order else plan
         rows = write.writing.rows(plan, write.bodies)
 
-        # A trigger may drop it.
-        if not rows:
+        # A trigger may drop a row.
+        if len(rows) < len(inserted):
             raise not_kept(self._fields)
+
+        if is_sorted:
+            rows = sorted(rows, key=itemgetter(-1))
 
         return write.call.records(rows)
 
@@ -283,9 +307,8 @@ class FastPath:
             fields = [comparison.field for comparison in query.comparisons]
             fields += origins_of(query.terms)
 
-        is_new = write.method == "create" and len(write.bodies) == 1
         return (
-            (is_new or write.id is not None)
+            (write.id is not None or write.method == "create")
             and not (query.populate or call.selection.conditions or call.guards)
             and all(
                 [
@@ -296,15 +319,22 @@ class FastPath:
         )
 
     def _is_enough_for_values(self, write: Write) -> bool:
-        """Return ``True`` if the body has values of columns, without expressions."""
+        """Return ``True`` if all bodies have values for the same columns, without
+        expressions.
+        """
         if write.method == "remove":
             return True
 
-        [body] = write.bodies
-        return (
-            bool(body)
-            and body.keys() <= self._columns.keys()
-            and not any([isinstance(value, EXPRESSIONS) for value in body.values()])
+        bodies = write.bodies
+        names = bodies[0].keys() if bodies else set()
+
+        if not names or not names <= self._columns.keys():
+            return False
+
+        # One look at all values takes a fraction of the time of one call for each.
+        classes = {type(value) for body in bodies for value in body.values()}
+        return all([body.keys() == names for body in bodies]) and not any(
+            issubclass(class_, EXPRESSIONS) for class_ in classes
         )
 
 

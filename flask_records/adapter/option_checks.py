@@ -69,6 +69,12 @@ NO_IDENTITY: t.Final = """\
 own. Give it one, or leave 'create' out: records.add(..., methods={methods}).\
 """
 
+WRITE_ONLY: t.Final = """\
+SQLAlchemy can't remove records of '{model}', which has write-only relationships: \
+{names}. Give them passive_deletes=True, or leave 'remove' out: records.add(..., \
+methods={methods}).\
+"""
+
 WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """The words of a name, which may be in camel case."""
 
@@ -83,6 +89,9 @@ def check_options(model: ServedModel, app: Flask, methods: Collection[str]) -> N
 
     if "create" in methods:
         problems += _create_problems(model, methods)
+
+    if "remove" in methods:
+        problems += _remove_problems(model, methods)
 
     if problems:
         raise ValueError("\n".join(problems))
@@ -175,6 +184,21 @@ def _create_problems(model: ServedModel, methods: Collection[str]) -> Iterator[s
 
     if mapper.polymorphic_on is not None and mapper.polymorphic_identity is None:
         yield NO_IDENTITY.format(model=class_, methods=others)
+
+
+def _remove_problems(model: ServedModel, methods: Collection[str]) -> Iterator[str]:
+    """Yield the relationships that a removal would have to load, and can't."""
+    names = [
+        repr(name)
+        for name, each in model.mapper.relationships.items()
+        if each.lazy == "write_only" and not (each.passive_deletes or each.viewonly)
+    ]
+
+    text, class_ = ", ".join(names), model.mapped_class.__name__
+    others = [each for each in methods if each != "remove"]
+
+    if names:
+        yield WRITE_ONLY.format(model=class_, names=text, methods=others)
 
 
 def _warn_of_forms(model: ServedModel, app: Flask) -> None:

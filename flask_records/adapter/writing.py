@@ -11,7 +11,7 @@ from sqlalchemy import orm
 from werkzeug.exceptions import HTTPException
 
 from ..database.database_errors import not_kept
-from ..errors import BadRequest
+from ..errors import BadRequest, MethodNotAllowed
 from ..problems import NOT_VALID, Problem, READ_ONLY
 from ..query.bounds import json_size, refuse
 from ..query.paths import key_names
@@ -35,6 +35,14 @@ MULTI_METHODS: t.Final = ("create", "update", "patch", "remove")
 
 NARROW: t.Final = "Narrow the query, or send a $limit."
 """The cure for a query that finds too many records."""
+
+READ_IN_PYTHON: t.Final = (sa.TypeDecorator, sa.Enum, sa.ARRAY)
+"""The types whose code in Python may fail for a stored value."""
+
+NOT_MAPPED: t.Final = (AssertionError, sa.exc.InvalidRequestError)
+"""The errors of SQLAlchemy for a discriminator of no mapped class, and for null."""
+
+UNKNOWN_CLASS: t.Final = "A record whose class is not mapped can only be read."
 
 FAILURE: t.Final = "The code of '%s' has failed for the data of a client."
 
@@ -133,6 +141,14 @@ class UnitOfWork:
             for each in model.fields.mapper.relationships
             if self._constructor.is_own and each.direction is orm.MANYTOONE
         }
+        self._read_in_python = tuple(
+            [
+                field
+                for name, field in model.fields.stored.items()
+                if isinstance(field.column.type, READ_IN_PYTHON)
+                and name in model.fields.columns.keys() - model.fields.fixed
+            ]
+        )
 
     def create(self, write: Write) -> list[Record]:
         """Return new records."""
@@ -207,15 +223,44 @@ class UnitOfWork:
 
         if write.id is not None:
             value = identifier(self._fields, write.id)
-            return write.writing.instances(self._plans.instances(query, 1, value))
+            return self._load_instances(write, 1, value)
 
         if query.limit == 0:
             return []
 
-        plan = self._plans.instances(query, write.limit)
-        instances = write.writing.instances(call.limit_size(plan, _size_of_instances))
+        instances = self._load_instances(write, write.limit)
         check_number(write.method, call.params, len(instances))
         return instances
+
+    def _load_instances(
+        self, write: Write, limit: int | None, id: Sequence[t.Any] = ()
+    ) -> list[t.Any]:
+        """Return the instances of a call. A value that its type can't read does not
+        keep a record from being written.
+
+        :raises BadRequest: They are more than an answer to a client may have.
+        :raises MethodNotAllowed: The class of a record is not mapped.
+        """
+
+        def load(**options: t.Any) -> list[t.Any]:
+            plan = self._plans.instances(write.call.query, limit, id, **options)
+            plan = plan if id else write.call.limit_size(plan, _size_of_instances)
+            return write.writing.instances(plan)
+
+        try:
+            return load()
+        except Exception as error:
+            is_inherited = self._fields.mapper.polymorphic_on is not None
+
+            if is_inherited and type(error) in NOT_MAPPED:
+                raise MethodNotAllowed(UNKNOWN_CLASS) from error
+
+            is_other = isinstance(error, (HTTPException, sa.exc.SQLAlchemyError))
+
+            if is_other or not self._read_in_python:
+                raise
+
+            return load(deferred=self._read_in_python)
 
     def _instance(self, write: Write, values: Record, place: str) -> t.Any:
         try:

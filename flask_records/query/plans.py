@@ -65,8 +65,8 @@ class Plan(t.NamedTuple):
     statement: t.Any
     """The statement."""
 
-    parameters: dict[str, t.Any]
-    """Its parameters."""
+    parameters: t.Any
+    """Its parameters, or a list of them for many rows."""
 
     options: Mapping[str, t.Any] = MappingProxyType({})
     """Its execution options."""
@@ -329,6 +329,8 @@ class Plans:
         query: ResolvedQuery,
         limit: int | None,
         id: Sequence[t.Any] = (),
+        *,
+        deferred: tuple[Field, ...] = (),
     ) -> Plan:
         """Return the plan that loads the instances of a query, which nobody else writes
         until the commit.
@@ -336,6 +338,7 @@ class Plans:
         :param query: The query. Its limit does not count.
         :param limit: The largest number of instances, or ``None`` for all.
         :param id: The values of the identifier of the only one, cast. Any by default.
+        :param deferred: The fields whose values are loaded if they are looked at.
         """
         has_id = bool(id)
         cut = limit is not None, query.skip > 0 and not has_id
@@ -344,13 +347,14 @@ class Plans:
             where = conditions(query, self._model, is_one=has_id)
             where += self._is_id() if has_id else []
             statement = self._cut(query, sa.select(self._model).where(*where), *cut)
+            options = orm.lazyload("*"), *[orm.defer(e.column) for e in deferred]
             return (
                 self._lock(statement)
-                .options(orm.lazyload("*"))
+                .options(*options)
                 .execution_options(populate_existing=True)
             )
 
-        key = ("instances", query.sort, has_id, *cut)
+        key = ("instances", query.sort, has_id, deferred, *cut)
         parameters = {**id_parameters(id), LIMIT: limit, SKIP: query.skip}
         return self._cache.plan(key, build, parameters, query)
 

@@ -139,6 +139,38 @@ def test_a_stored_value_that_python_does_not_have_is_no_error_of_the_client(
     assert "infinity" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("database", "type_", "sent", "stored"),
+    on_databases(
+        [
+            # A member that the class does not have any more.
+            (ALL, sa.Enum(Size, native_enum=False), "large", "big"),
+            # SQLAlchemy splits the text of one dimension only.
+            (POSTGRESQL, MATRIX_OF_LETTERS, [["S"], ["L"]], None),
+        ]
+    ),
+)
+def test_a_value_that_sqlalchemy_can_not_load_is_changed_and_removed(
+    url_on, database, type_, sent, stored
+):
+    with client_of(type_, url_on(database)) as client:
+        client.post("/things", json=[{"value": sent}, {"note": "a"}])
+
+        with client.application.app_context(), client.db.engine.begin() as connection:
+            if stored is not None:
+                update = f"UPDATE thing SET value = '{stored}' WHERE id = 1"
+                connection.exec_driver_sql(update)
+
+        noted = client.patch("/things", json={"note": "b"})
+        corrected = client.patch("/things", json={"value": sent})
+        removed = client.delete("/things")
+
+    answers = [noted, corrected, removed]
+    assert [each.status_code for each in answers] == [200] * 3
+    assert noted.json[0]["value"] == (stored or sent)
+    assert [each["value"] for each in removed.json] == [sent, sent]
+
+
 @pytest.mark.skipif("mariadb" not in DATABASES, reason="No MariaDB")
 def test_a_span_of_mariadb_is_left_out_of_its_record(url_on, caplog):
     with client_of(sa.Time(), url_on("mariadb")) as client:

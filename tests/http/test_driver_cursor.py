@@ -1,6 +1,7 @@
 """Cached plans run on the cursor of the driver, but where somebody listens."""
 
 import logging
+import sqlite3
 
 import pytest
 import sqlalchemy as sa
@@ -56,6 +57,38 @@ def test_cached_plans_are_not_executed_by_sqlalchemy(client, executed):
 
     assert found == [room] == [client.get(f"/rooms/{room['id']}").json]
     assert executed == []
+
+
+@pytest.mark.skipif(not driver_cursor.DRIVERS, reason="all is SQLAlchemy's to execute")
+def test_many_new_records_are_one_text(records, db, executed, monkeypatch):
+    monkeypatch.setattr(driver_cursor, "MAX_ROWS", 2)
+    records.add("halls", SQLAlchemyService(Room, multi=True), public=True)
+    bodies = [{"name": name} for name in ("one", "two", "three")]
+
+    with served(db, records, "sqlite://") as app:
+        client = app.test_client()
+        client.post("/halls", json={"name": "first"})
+        executed.clear()
+        answer = client.post("/halls", json=bodies).json
+
+    assert [(each["id"], each["name"]) for each in answer] == [
+        (2, "one"),
+        (3, "two"),
+        (4, "three"),
+    ]
+    assert executed == []
+
+
+@pytest.mark.parametrize("style", ["named", "numeric", "qmark"])
+def test_many_new_records_are_written_in_each_style_of_parameters(style, records, db):
+    records.add("halls", SQLAlchemyService(Room, multi=True), public=True)
+    options = {"paramstyle": style}
+
+    with served(db, records, "sqlite://", SQLALCHEMY_ENGINE_OPTIONS=options) as app:
+        bodies = [{"name": "one"}, {"name": "two"}]
+        answer = app.test_client().post("/halls", json=bodies)
+
+    assert [each["name"] for each in answer.json] == ["one", "two"]
 
 
 @pytest.mark.parametrize("name", ["before_cursor_execute", "before_execute", "begin"])
@@ -151,3 +184,18 @@ def test_error_of_a_driver_is_that_of_sqlalchemy(client, app, db):
     assert answer.status_code == 409
     assert answer.json["errors"] == {"email": "has to be unique"}
     assert heard == [sa.exc.IntegrityError]
+
+
+def test_new_records_are_in_as_many_statements_as_sqlite_needs(db, records):
+    records.add("halls", SQLAlchemyService(Room, multi=True), public=True)
+
+    with served(db, records, "sqlite://") as app, app.app_context():
+        db.engine.dialect.insertmanyvalues_max_parameters = 50
+
+        with db.engine.connect() as connection:
+            driver = connection.connection.dbapi_connection
+            driver.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 50)
+
+        created = records["halls"].create([{"name": str(n)} for n in range(120)])
+
+    assert [each["name"] for each in created] == [str(n) for n in range(120)]

@@ -522,12 +522,16 @@ def test_a_stored_value_that_can_not_be_read_spoils_its_own_record_alone(
 
         found = client.get("/things?$sort[id]=1").json
         one = client.get("/things/3")
+        changed = client.patch("/things/3", json={"note": "a"})
+        corrected = client.patch("/things/3", json={"value": 6})
         removed = client.delete("/things/4")
+        all_changed = client.patch("/things", json={"note": "b"})
 
     assert [each.get("value") for each in found] == [2, 4, None, None]
     assert "value" not in found[2]
     assert one.json == {"id": 3, "note": None}
-    assert removed.status_code == 200
+    assert (changed.json["note"], corrected.json["value"]) == ("a", 6)
+    assert (removed.status_code, all_changed.status_code) == (200, 200)
     message = "'Thing.value' of the record 3 has a value that can't be read: "
     assert f"{message}ZeroDivisionError('odd')" in caplog.text
 

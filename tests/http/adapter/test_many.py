@@ -67,9 +67,7 @@ def test_as_many_records_as_are_allowed_are_written(client, messages):
     patched = client.patch("/messages?text[$ne]=kept", json={"rank": 1})
     removed = client.delete("/messages?rank=1")
 
-    # In the order of the bodies.
-    assert [record["text"] for record in created.json] == list("01234")
-    assert [len(each.json) for each in (patched, removed)] == [5, 5]
+    assert [len(each.json) for each in (created, patched, removed)] == [5, 5, 5]
     assert [record["text"] for record in messages.find()] == ["kept"]
 
 

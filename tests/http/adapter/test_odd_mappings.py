@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.ext.declarative import AbstractConcreteBase, ConcreteBase
 from sqlalchemy.ext.horizontal_shard import ShardedSession
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, WriteOnlyMapped
 
 from flask_records import SQLAlchemyService
 
@@ -64,6 +64,14 @@ class Trip(Plan):
 
     tripId: Mapped[int] = mapped_column(sa.ForeignKey(Plan.id), primary_key=True)
     place: Mapped[str | None] = mapped_column(sa.String(20))
+
+
+class Box(Base):
+    __tablename__ = "odd_box"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    box_id: Mapped[int | None] = mapped_column(sa.ForeignKey("odd_box.id"))
+    boxes: WriteOnlyMapped[Box] = orm.relationship()
 
 
 class Person(ConcreteBase, Base):
@@ -221,6 +229,31 @@ def test_a_polymorphic_base_is_written(client_of):
     assert len(client.delete("/things").json) == 1
 
 
+@pytest.mark.parametrize("kind", ["cat", None])
+def test_a_record_whose_class_is_not_mapped_is_read_only(client_of, kind):
+    """SQLAlchemy loads no instance of it."""
+    client = client_of(Animal)
+    insert(client, Dog, name="a")
+    other = sa.insert(Animal.__table__).values(id=9, kind=kind, name="b")
+
+    with client.application.app_context(), client.db.engine.begin() as connection:
+        connection.execute(other)
+
+    record = {"id": 9, "kind": kind, "name": "b"}
+    answers = [
+        client.patch("/things/9", json={"name": "c"}),
+        client.put("/things/9", json={"name": "c"}),
+        client.delete("/things/9"),
+        client.patch("/things", json={"name": "c"}),
+        client.delete("/things"),
+    ]
+
+    assert [each.status_code for each in answers] == [405] * 5
+    assert "class is not mapped" in answers[0].json["message"]
+    assert client.get("/things/9").json == record
+    assert client.get("/things?$sort[id]=1").json[0]["name"] == "a"
+
+
 def test_a_key_of_another_name_in_a_subclass_is_read_only(client_of):
     """SQLAlchemy copies the key of the base class to it."""
     client = client_of(Trip)
@@ -243,6 +276,12 @@ def test_a_key_of_another_name_in_a_subclass_is_read_only(client_of):
 def test_a_base_that_has_no_records_of_its_own_creates_none(client_of):
     with pytest.raises(ValueError, match=r"'Plan' has no 'polymorphic_identity'.*\['f"):
         client_of(Plan)
+
+
+def test_records_with_a_write_only_relationship_are_not_removed(client_of):
+    """SQLAlchemy would have to load it."""
+    with pytest.raises(ValueError, match=r"of 'Box'.*: 'boxes'\. .*'patch'\]"):
+        client_of(Box)
 
 
 @pytest.mark.filterwarnings("ignore:This declarative base already contains")

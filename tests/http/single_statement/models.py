@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+import uuid
 from typing import Any
 
 import sqlalchemy as sa
@@ -90,6 +91,15 @@ class Word(Base):
     text: Mapped[str | None] = mapped_column(sa.Text)
 
 
+class Stamp(Base):
+    """A primary key that Python makes up, which says nothing of the order."""
+
+    __tablename__ = "single_stamp"
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
+    number: Mapped[int]
+
+
 MOMENT = dt.datetime(2024, 2, 29, 12, 30, 15, tzinfo=dt.UTC)
 ROWS = {
     "single_thing": [
@@ -111,5 +121,6 @@ MODELS = {
     "filled": (Filled, {}),
     "sums": (Sum, {}),
     "words": (Word, {}),
+    "stamps": (Stamp, {}),
 }
 """The models by the paths of their services, and the options of these."""

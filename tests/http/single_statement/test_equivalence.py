@@ -38,18 +38,24 @@ CREATES = [
         {"color": "green", "short": "g", "word": "no"},
         {"color": Shade.green, "short": Shade.green},
         {"document": None, "code": "n"},
+        [{"id": 9, "code": "n"}, {"id": -3, "code": "m"}, {"id": 5, "code": "o"}],
+        [{"code": "n"}, {"code": "a"}, {"code": "m"}],
+        [{"amount": 1}, {"amount": "x"}],
+        [{"id": 7}, {"code": "n"}],
+        [],
     ),
     *creates("things", {"code": "n", "color": "red"}, **{"$select": ["color", "rank"]}),
-    *creates("named", {"code": "n", "id": 7}),
+    *creates("named", {"code": "n", "id": 7}, [{"code": "n"}, {"code": "a"}]),
     *creates(
         "filled",
         {"name": "n"},
         {"name": "n", "scalar": None, "server": None, "note": None},
         {"name": "n", "color": None, "server_number": None, "derived": None},
         {"name": "n", "color": "red", "server_number": 1, "derived": "x"},
+        [{"name": "n", "scalar": None}, {"name": "m", "scalar": None}],
     ),
-    *creates("sums", {"one": 2}, {"one": 1, "two": 3}),
-    *creates("words", {"name": ""}),
+    *creates("sums", {"one": 2}, [{"one": 2}, {"one": 3}], {"one": 1, "two": 3}),
+    *creates("words", {"name": ""}, [{"name": name} for name in ("z", "B", "é", "Z")]),
 ]
 
 PATCHES = [

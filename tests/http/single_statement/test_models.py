@@ -2,18 +2,10 @@
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import (
-    DeclarativeBase,
-    mapped_column,
-    relationship,
-    sessionmaker,
-    validates,
-)
-
-from flask_records import BadRequest
+from sqlalchemy.orm import DeclarativeBase, mapped_column, relationship, validates
 
 from .notes import note_of
-from .twins import nothing, observed
+from .twins import nothing
 
 ALL = {"create", "patch", "remove"}
 
@@ -168,17 +160,3 @@ def test_a_model_with_nothing_to_honour_is_written_by_one_statement(
     make_notes, make, methods
 ):
     assert make_notes(make()).methods_of_one_statement() == methods
-
-
-@pytest.mark.parametrize("make", [sessionmaker, observed])
-def test_a_record_that_a_trigger_keeps_out_is_refused(make_notes, make):
-    notes = make_notes(note_of(), make=make)
-
-    with notes.engine.begin() as connection:
-        connection.exec_driver_sql(
-            "CREATE TRIGGER ignoring BEFORE INSERT ON note BEGIN"
-            " SELECT raise(IGNORE); END"
-        )
-
-    with pytest.raises(BadRequest, match="does not keep this identifier"):
-        notes.service.create({"text": "a"})

@@ -49,6 +49,7 @@ def test_a_record_that_a_hook_has_just_made_is_written_through_the_session(
     [
         ("create", {"code": "a"}),
         ("create", [{"code": "n"}, {"code": "a"}]),
+        ("create", [{"id": 7}, {"id": 9001}]),
         ("patch", 9001, {"code": "b"}),
     ],
     ids=str,
