@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import typing as t
-from collections import deque
 
 from ..database.transaction import Transaction
 from ..errors import without_parameters
@@ -19,8 +18,6 @@ if t.TYPE_CHECKING:
     from ..signals import OrderedSignal
     from .context import HookContext
     from .service import Service
-
-    Delivery: t.TypeAlias = tuple[Callable[..., t.Any], "Event"]
 
 logger = logging.getLogger(__package__)
 
@@ -104,7 +101,21 @@ class EventSender:
     def run_receivers(self, events: Sequence[Event]) -> None:
         """Run the receivers of events of one name in Python, in order."""
         receivers = receivers_of(events[0].name, *self._signals) if events else ()
-        _run(deque([(receiver, each) for each in events for receiver in receivers]))
+
+        for event in events:
+            for receiver in receivers:
+                self._run(receiver, event)
+
+    def _run(self, receiver: Callable[..., t.Any], event: Event) -> None:
+        """Run a receiver in a transaction of its own."""
+        try:
+            with Transaction():
+                call(receiver, event.name, event.record, event.context)
+        except Exception as error:
+            # The call is committed: a receiver can't undo it any more.
+            without_parameters(error)
+            path = self._service.path
+            logger.exception("A receiver of '%s %s' failed.", path, event.name)
 
     def send_result(self, context: HookContext) -> None:
         """Send the event of a call, once for each record, if its method has one."""
@@ -139,23 +150,3 @@ class EventSender:
                 transaction.hold(f"events {id(transport)}", transport.reserve(events))
 
         Transaction.collect(self._transports.deliver, (self, events))
-
-
-def _run(pending: deque[Delivery]) -> None:
-    """Run receivers, each in a transaction of its own: the next one takes over a
-    transaction that nobody has used.
-    """
-    while pending:
-        try:
-            with Transaction() as transaction:
-                is_used = False
-
-                while pending and not is_used:
-                    receiver, event = pending.popleft()
-                    call(receiver, event.name, event.record, event.context)
-                    is_used = bool(pending) and transaction.is_used
-        except Exception as error:
-            # The call is committed: a receiver can't undo it any more.
-            without_parameters(error)
-            path = event.service.path
-            logger.exception("A receiver of '%s %s' failed.", path, event.name)
