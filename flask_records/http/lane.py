@@ -2,32 +2,25 @@
 
 Werkzeug binds its map to each request and walks it: a sixth of the time of a get. The
 URLs of services without placeholders are looked up in a dict here. Flask does all that
-follows: contexts, sessions, signals, functions after requests, teardown, errors. Its
-look for functions before requests, another twenty-fifth, is left out where there are
-none. Werkzeug matches a request as always where anything else could be meant:
+follows. Werkzeug matches a request as always where anything else could be meant:
 
 - a path in other than ASCII, with another number of slashes, or a verb of no method;
 - a host that was not seen before, which Werkzeug checks, or a WebSocket;
 - an application in debug mode, with ``TRUSTED_HOSTS``, hosts or subdomains in its
   rules, or with a ``create_url_adapter`` of its own;
 - a rule of the application below the URL of a service.
-
-Flask dispatches a request itself where the application or the blueprint has functions
-before requests or URL processors, or where its methods are not Flask's own.
 """
 
 from __future__ import annotations
 
 import typing as t
-from types import FunctionType
 
-from flask import Flask, request_finished, request_started
-from flask.globals import request_ctx
+from flask import Flask
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
 
-    from flask import Request, Response
+    from flask import Request
     from werkzeug.routing import MapAdapter, Rule
 
 MAX_HOSTS: t.Final = 1000
@@ -36,29 +29,20 @@ MAX_HOSTS: t.Final = 1000
 PLACEHOLDER: t.Final = "<"
 """The beginning of a placeholder in a URL rule."""
 
-DISPATCHING: t.Final = (
-    *("full_dispatch_request", "preprocess_request", "dispatch_request"),
-    *("make_response", "finalize_request", "handle_user_exception", "ensure_sync"),
-)
-"""The methods of an application between the match of a request and its response."""
-
 
 class Lane:
     """The URLs of services in one application, looked up before its URL map.
 
-    :param app: The application, whose ``create_url_adapter`` this replaces, and its
-        ``full_dispatch_request``.
+    :param app: The application, whose ``create_url_adapter`` this replaces.
     """
 
     def __init__(self, app: Flask) -> None:
         self._app = app
         self._fallback = app.create_url_adapter
-        self._dispatch = app.full_dispatch_request
         self._is_usual = type(app).create_url_adapter is Flask.create_url_adapter
         self._rules: dict[str, Rule] = {}
         self._below: dict[str, tuple[Rule, str]] = {}
         self._hosts: set[str] = set()
-        self._names: set[str | None] = set()
         t.cast("t.Any", app).create_url_adapter = self.create_url_adapter
 
     def open(self, endpoints: Collection[str]) -> None:
@@ -95,11 +79,6 @@ class Lane:
             ):
                 self._below[url] = rule, placeholder.rstrip(">")
 
-        self._names = {None, *[each.rpartition(".")[0] for each in endpoints]}
-
-        if _dispatches_as_flask(app):
-            t.cast("t.Any", app).full_dispatch_request = self.full_dispatch_request
-
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
         """Return the adapter that matches a request, if there is one.
 
@@ -130,31 +109,6 @@ class Lane:
             return self._fallback(request)
 
         return ServiceAdapter(self._fallback, request, match)  # type: ignore[return-value]  # it has what Flask asks for
-
-    def full_dispatch_request(self) -> Response:
-        """Return the response to the current request."""
-        app: t.Any = self._app
-        context = request_ctx._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
-
-        if (
-            not isinstance(context.url_adapter, ServiceAdapter)
-            or not self._names.isdisjoint(app.before_request_funcs)
-            or not self._names.isdisjoint(app.url_value_preprocessors)
-        ):
-            return self._dispatch()
-
-        current = context.request
-
-        try:
-            request_started.send(app, _async_wrapper=app.ensure_sync)
-            result = app.view_functions[current.endpoint](**current.view_args)
-        except Exception as error:
-            failure: Response = app.finalize_request(app.handle_user_exception(error))
-            return failure
-
-        response: Response = app.process_response(app.make_response(result))
-        request_finished.send(app, _async_wrapper=app.ensure_sync, response=response)
-        return response
 
     def _rule_of(self, path: str) -> tuple[Rule, dict[str, t.Any]] | None:
         rule = self._rules.get(path)
@@ -196,16 +150,3 @@ class ServiceAdapter:
             self._adapter = self._create(self._request)
 
         return getattr(self._adapter, name)
-
-
-def _dispatches_as_flask(app: Flask) -> bool:
-    """Return ``True`` if nobody has changed how an application dispatches requests, as
-    tools do that measure it.
-    """
-    methods = [getattr(type(app), name) for name in DISPATCHING]
-    return vars(app).keys().isdisjoint(DISPATCHING) and all(
-        type(method) is FunctionType
-        and method.__module__ in ("flask.app", "flask.sansio.app")
-        and not hasattr(method, "__wrapped__")
-        for method in methods
-    )
