@@ -392,19 +392,6 @@ class SQLAlchemyService(Capabilities):
 
         return call.model.plans.statement(call.query, call.selection)
 
-    def count(self, params: Params) -> int:
-        """Return the number of the records that meet a query.
-
-        :raises BadRequest: A part of the query is not understood.
-        """
-        with Transaction(writes=False):
-            reading, call = self.served.open_reading(params)
-
-            with reading:
-                rows = reading.rows(call.model.plans.count(call.query))
-
-        return t.cast("int", rows[0][0])
-
     def get(self, id: Id, params: Params) -> Record:
         """Return one record.
 

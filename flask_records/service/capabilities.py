@@ -25,9 +25,7 @@ if t.TYPE_CHECKING:
 
 
 class Capabilities:
-    """The optional parts of a service's object, with what holds for an object that has
-    none of them. A class whose objects have more derives from this one.
-    """
+    """The optional parts of a service's object, as an object has them by default."""
 
     sends_events: bool = True
     """``False`` to send an event to clients only if a function publishes it."""
@@ -39,9 +37,7 @@ class Capabilities:
     """The mapped class of the records, by which relationships find the service."""
 
     limits: Mapping[str, str] = MappingProxyType({})
-    """The default limits of calls, by the names that follow the path of the service:
-    methods, or names by which the object counts.
-    """
+    """The default limits of calls, by what follows the path of the service."""
 
     is_read_only: bool = False
     """``True`` if its own methods can't write."""
@@ -64,33 +60,26 @@ class Capabilities:
 
     @cached_property
     def relationships(self) -> frozenset[str]:
-        """The fields that events leave out, since not every user may see their
-        values.
-        """
+        """The fields that events leave out: not every user may see their values."""
         return frozenset()
 
     def ping(self, places: set[Hashable]) -> None:
-        """Read from the database of the object, if it has one that is not among the
-        places that have answered, and add it to them.
-        """
+        """Read from its database, and add that to the places that have answered."""
 
     def is_own(self, method: str) -> bool:
         """Return ``True`` if a method gives records of the model and no others."""
         return False
 
     def scope_for(self, params: Params | None) -> Scope | None:
-        """Return the fields of a model that a caller may name, or that clients may
-        before any field rule.
-        """
+        """Return the fields of a model that a caller may name, if it has a model."""
         return None
 
     def check(self, app: Flask, methods: Collection[str]) -> None:
         """Refuse options that can't work with an application and its database."""
 
     def check_rule(self, query: Record) -> None:
-        """Refuse a rule that does not fit the fields.
+        """Refuse a rule, as a query without a user, that does not fit the fields.
 
-        :param query: The rule as a query, without a user.
         :raises BadRequest: A part of the query is not understood.
         :raises ValueError: The service can't compare fields.
         """
@@ -100,20 +89,16 @@ class Capabilities:
             )
 
     def begin(self, *, writes: bool) -> None:
-        """Prepare for a call, in its transaction, before its hooks run, but for those
-        at the beginning that are slow.
+        """Prepare for a call, in its transaction, before its hooks but for slow ones.
 
-        :param writes: ``False`` for a call that only reads, or runs no code of the
-            application.
+        :param writes: ``False`` if it reads, or runs no code of the application.
         """
 
     def check_multi(self, method: str, params: Params, number: int = 0) -> None:
         """Refuse a call on many records before any of its hooks runs."""
 
     def body_check(self, method: str, params: Params) -> BodyCheck:
-        """Return a function that returns the problems of the values in a client's body
-        that no hook should meet.
-        """
+        """Return a function that returns the problems of a client's body."""
         return lambda body: {}
 
     def decides(
@@ -123,17 +108,14 @@ class Capabilities:
         client_names: Collection[str],
         names: Collection[str],
     ) -> bool:
-        """Return ``True`` if an update or a patch may decide whether a record meets a
-        condition, by the names in its data, those that a client has sent, and the names
-        in the condition.
+        """Return ``True`` if an update or a patch of some names, some of them from a
+        client, may decide whether a record meets a condition on names.
         """
         is_known = method == "patch" and names
         return not is_known or not frozenset(names).isdisjoint(data_names)
 
     def are_met(self, records: Sequence[t.Any], condition: Record) -> bool | None:
-        """Return ``True`` if all of the records that a call has written meet a
-        condition, ``None`` if ``get`` has to decide.
-        """
+        """Return whether written records meet a condition, ``None`` to ask ``get``."""
         return None
 
     def matching(self) -> Matching | None:
@@ -141,15 +123,11 @@ class Capabilities:
         return None
 
     def deciding_names(self, names: Collection[str]) -> frozenset[str]:
-        """Return the names of the fields that conditions on names depend on: the fields
-        of a relationship in the place of its paths.
-        """
+        """Return the names of the fields that conditions on names depend on."""
         return frozenset(names)
 
     def schemas_for(self, params: Params | None) -> Schemas:
-        """Return the JSON Schemas of what a caller sends and gets, or of what all
-        clients do before any field rule.
-        """
+        """Return the JSON Schemas for a caller, or for all clients together."""
         return ANYTHING
 
 
@@ -160,26 +138,16 @@ def capabilities_of(target: t.Any) -> Capabilities:
     if isinstance(target, Capabilities):
         return target
 
-    own = {
-        name: getattr(target, name)
-        for name in ("id", "hidden", "schemas_for")
-        if hasattr(target, name)
-    }
-    hidden = own.get("hidden", ())
+    parts, hidden = Capabilities(), getattr(target, "hidden", ())
     # A method of this name is a method of the service.
-    own["hidden"] = frozenset(() if callable(hidden) else names_of("hidden", hidden))
-    parts = Capabilities()
-    vars(parts).update(own)
+    names = () if callable(hidden) else names_of("hidden", hidden)
+    own = {n: getattr(target, n) for n in ("id", "schemas_for") if hasattr(target, n)}
+    vars(parts).update(own, hidden=frozenset(names))
     return parts
 
 
 def methods_of(path: str, target: t.Any, names: Collection[str]) -> tuple[str, ...]:
-    """Return the names of the methods of an object that can be called: of the six,
-    those that it has, then others.
-
-    :raises TypeError: It has no method, or a class is in the place of an object.
-    :raises ValueError: The object does not have a method beyond the six.
-    """
+    """Return the methods of an object that can be called: of the six, then others."""
     if isinstance(target, type):
         name, is_model = target.__name__, hasattr(target, "__mapper__")
         cure = f"SQLAlchemyService({name})" if is_model else f"{name}(...)"
@@ -204,10 +172,7 @@ def methods_of(path: str, target: t.Any, names: Collection[str]) -> tuple[str, .
 def check_methods(
     option: str, path: str, names: Collection[str], methods: Collection[str]
 ) -> None:
-    """Refuse names of an option that are not methods.
-
-    :raises ValueError: There is one.
-    """
+    """Refuse names of an option that are not methods."""
     for name in names:
         if name not in methods:
             raise ValueError(

@@ -51,13 +51,11 @@ class CallState:
     """The service, for whose results the pipeline cares."""
 
     is_whole: bool = False
-    """``True`` if the pipeline cuts the records, so that hooks and receivers of events
-    get them whole.
-    """
+    """``True`` if the pipeline cuts the records: hooks and receivers get them whole."""
 
     rules: list[dict[str, t.Any]] | None = None
-    """The queries of the application that records have to meet, for a model. Those for
-    other objects are in the query of the params.
+    """The queries of the application that records have to meet, for a model. Other
+    objects have them in the query of the params.
     """
 
     is_limited: bool = False
@@ -195,7 +193,7 @@ class HookContext:
         :raises MethodNotAllowed: The service does not allow to write many records.
         :raises RuntimeError: The call is a create, or of a custom method.
         """
-        return self.service.load_for(self)
+        return self.service.pipeline.load(self)
 
     @property
     def bodies(self) -> list[dict[str, t.Any]]:

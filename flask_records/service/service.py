@@ -190,7 +190,8 @@ class Service(CallSignals, Methods):
         self._count = count
         super().__init__(all_methods, (*EVENTS.values(), *self.custom_events))
         self._sender = EventSender(self, signals.events, transports)
-        self._pipeline = Pipeline(self, signals, self._sender)
+        self.pipeline = Pipeline(self, signals, self._sender)
+        """Runs the calls."""
         bare = Methods(self._call_bare)
         # These skip hooks and events.
         self._find, self._get, self._create = bare.find, bare.get, bare.create
@@ -237,15 +238,6 @@ class Service(CallSignals, Methods):
         statement = self.target.statement(self.params_of_find(Params.of(params)))
         return t.cast("sa.Select[t.Any]", statement)
 
-    def count(self, params: AnyParams = None) -> int:
-        """Return the number of the records of a model that meet a query, whatever its
-        ``$limit`` and ``$skip``, by the same rules as :meth:`statement`.
-
-        :param params: The params, or a query alone. All records by default.
-        """
-        number = self.target.count(self.params_of_find(Params.of(params)))
-        return t.cast("int", number)
-
     def params_of_find(self, params: Params) -> Params:
         """Return params for a find that the caller of other params makes, limited to
         the records that it may find. Its hooks do not run.
@@ -262,13 +254,6 @@ class Service(CallSignals, Methods):
             self.rules.limit(context)
 
         return params
-
-    def load_for(self, context: HookContext) -> t.Any:
-        """Return the record of a call, or its records: see :meth:`.HookContext.load`.
-
-        :param context: A call of this service.
-        """
-        return self._pipeline.load(context)
 
     def emit(self, event: str, record: t.Any) -> None:
         """Send an event once the call in progress has been committed, or at once.
@@ -341,7 +326,7 @@ class Service(CallSignals, Methods):
         :raises RecordsError: The call has failed, and no error hook has handled that.
             An error of another class, such as one of ``encode``, is raised as it is.
         """
-        self._pipeline.run(context, is_final=True, encode=encode)
+        self.pipeline.run(context, is_final=True, encode=encode)
         answer: Answer | None = context.params._state.answer
         return encode(context) if answer is None else answer
 
@@ -357,7 +342,7 @@ class Service(CallSignals, Methods):
             An error of another class is raised as it is.
         """
         is_final = context.params.provider is not None
-        return self._pipeline.run(context, is_final=is_final)
+        return self.pipeline.run(context, is_final=is_final)
 
     def result_of(self, context: HookContext, caller: Params | None = None) -> t.Any:
         """Return the result of a call that was made in Python: what the caller may see,
@@ -374,11 +359,11 @@ class Service(CallSignals, Methods):
     ) -> t.Any:
         context = HookContext(self, method, Params.of(params), id, data)
         self.check_access(context)
-        return self.result_of(self._pipeline.run(context))
+        return self.result_of(self.pipeline.run(context))
 
     def _call_bare(
         self, method: str, params: AnyParams, id: Id = None, data: t.Any = None
     ) -> t.Any:
         context = HookContext(self, method, Params.of(params), id, data)
-        self._pipeline.run_bare(context)
+        self.pipeline.run_bare(context)
         return self.result_of(context)

@@ -137,7 +137,7 @@ def test_patch_of_many_counts_its_body_for_each_before_it_writes(app, messages):
         assert written == []
 
         patched = client.patch("/messages?id[$lte]=40", json={"text": "y" * 1000})
-        assert messages.count({"text": "x"}) == 61
+        assert len(messages.find({"text": "x"})) == 61
 
     assert refusal(refused).startswith(TOO_LARGE)
     assert len(patched.json) == 40
@@ -148,7 +148,7 @@ def test_remove_of_many_that_can_not_be_answered_removes_nothing(app, messages):
     refused = app.test_client().delete("/messages")
 
     with app.app_context():
-        assert messages.count() == 200
+        assert len(messages.find()) == 200
 
     assert refusal(refused).startswith(TOO_LARGE)
 

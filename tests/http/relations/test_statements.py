@@ -3,7 +3,7 @@
 import pytest
 import sqlalchemy as sa
 
-from flask_records import BadRequest, Forbidden, NotAuthenticated, Params, restrict
+from flask_records import Forbidden, NotAuthenticated, Params, restrict
 
 
 def params_of(desk, id, query=None):
@@ -54,18 +54,6 @@ def test_field_is_null_where_the_record_does_not_show_it(desk):
     assert [row["name"] for row in shown] == [None, "Bea", None]
 
 
-def test_count(desk):
-    comments = desk.records["comments"]
-
-    assert comments.count() == 4
-    assert comments.count({"text": "hi", "$limit": 1, "$skip": 1}) == 2
-    assert comments.count(params_of(desk, 2)) == 1
-    assert comments.count(params_of(desk, 2, {"ticket.status": "closed"})) == 0
-
-    with pytest.raises(BadRequest, match="'nothing' is not a field"):
-        comments.count({"nothing": 1})
-
-
 def test_statement_in_a_hook_keeps_what_hooks_have_restricted(open_desk):
     numbers = []
 
@@ -75,12 +63,11 @@ def test_statement_in_a_hook_keeps_what_hooks_have_restricted(open_desk):
         @tickets.before("find")
         def limit(method, context):
             restrict(context.params, {"status": "open"})
-            numbers.append(tickets.count(context.params))
             numbers.append(len(rows(desk, tickets.statement(context.params))))
 
         desk.find("tickets", {"cost": {"$gt": 1}}, 2)
 
-    assert numbers == [1, 1]
+    assert numbers == [1]
 
 
 def test_caller_who_may_not_find_has_no_statement(open_desk):
@@ -91,9 +78,9 @@ def test_caller_who_may_not_find_has_no_statement(open_desk):
             tickets.statement(params_of(desk, 1))
 
         with pytest.raises(NotAuthenticated):
-            comments.count(Params(provider="rest"))
+            comments.statement(Params(provider="rest"))
 
 
 def test_service_without_a_model_has_no_statement(desk):
-    with pytest.raises(AttributeError, match="no attribute 'count'"):
-        desk.records["authentication"].count()
+    with pytest.raises(AttributeError, match="no attribute 'statement'"):
+        desk.records["authentication"].statement()
