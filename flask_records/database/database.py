@@ -15,6 +15,7 @@ from .connections import check_commits, listens, without_transaction
 from .database_errors import READ_ONLY, translated
 from .driver_cursor import connect, execute, rows_of, run, statement_of
 from .joined_session import COMMIT_EVENTS, follow_sessions, has_usual_binds, join
+from .transaction import Transaction
 
 if t.TYPE_CHECKING:
     from collections.abc import (
@@ -84,8 +85,6 @@ class Database:
                 with translated():
                     joined.begin_alone(engine)
 
-                joined.offer()
-
     @property
     def dialect(self) -> sa.Dialect:
         """The dialect of the database of the call in progress."""
@@ -154,9 +153,11 @@ class Database:
 
         engine = self._free_engine(joined, sample, self._to_write)
 
-        # The application may follow the commits of its session, or commit itself.
+        # The application may follow the commits of its session, or commit itself. The
+        # code around a part may end the transaction of its session.
         if (
             engine is None
+            or not Transaction.current().is_outermost
             or joined.is_in_progress
             or not has_usual_binds(sample)
             or type(sample).commit is not orm.Session.commit

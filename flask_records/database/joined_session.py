@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable
-from functools import partial
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
@@ -21,7 +20,6 @@ from .connections import (
 )
 from .database_errors import FAILED, translated
 from .transaction import app_in_use, on_begin, Transaction
-from .unopened_session import unopened_session
 
 if t.TYPE_CHECKING:
     from collections.abc import Hashable
@@ -60,11 +58,6 @@ A hook or a method has ended the transaction of the session by 'commit', 'rollba
 the call only. Leave that to the call, and use the context that it has.\
 """
 
-ENDS: t.Final = ("begin", "close", "invalidate", "reset", "rollback")
-"""The methods of a session that end its transaction, if it has one, or whose block
-does, if it has none.
-"""
-
 COMMIT_EVENTS: t.Final = (
     *("before_commit", "after_commit", "after_rollback", "after_soft_rollback"),
     "after_transaction_end",
@@ -97,10 +90,7 @@ class JoinedSession:
         self.own: sa.Connection | None = None
         """The connection of the call, as long as nobody has used the session."""
         self._connection: sa.Connection | None = None
-        self._is_offered = False
-        self._unopened: orm.Session | None = None
         self._scope: Hashable = None
-        self._sample: orm.Session | None = None
         self._binds: dict[t.Any, sa.Engine | sa.Connection] = {}
         session = self.in_use
         self.is_in_progress = session is not None and _has_work(session)
@@ -131,10 +121,6 @@ class JoinedSession:
         """The session, or before its first use one that has the same engines and
         listeners.
         """
-        # A session has a dispatch of its own once somebody looks at its events.
-        if self._sample is not None and "dispatch" not in self._attributes:
-            return self._sample
-
         if self._session is None and not self._source.registry.has():
             return _sample_of(self._source.session_factory) or self.session
 
@@ -176,9 +162,6 @@ class JoinedSession:
         """The session if it is in a transaction."""
         session = self._session
 
-        if self._unopened is not None:
-            return None
-
         if session is None:
             registry = self._source.registry
 
@@ -207,9 +190,6 @@ class JoinedSession:
         self._check_written()
 
         if self.own is None:
-            is_part = Transaction.protect(self._source)
-            self._sample = self.sample
-
             if self._session is None:
                 scope = getattr(self._source.registry, "scopefunc", None)
                 # The context of a thread has no name.
@@ -218,60 +198,17 @@ class JoinedSession:
 
             self.own = connect_to_write(engine)
 
-            # The code around this call may use the session next.
-            if is_part:
-                self.offer()
-
         return self.own
-
-    def offer(self) -> None:
-        """Let hooks use the session, and end its transaction, which fails the call."""
-        self._is_offered = True
-
-        if self._unopened is not None:
-            return
-
-        # The code around this call may have begun in another context.
-        if (
-            self._session is not None
-            or self._source.registry.scopefunc() != self._scope
-        ):
-            self._follow(self.session)
-            return
-
-        self._unopened = unopened_session(self._source.session_factory, self._open)
-        self._source.registry.set(self._unopened)
-
-    def _open(self, session: orm.Session) -> None:
-        if session is self._unopened:
-            self._session, self._unopened = session, None
-            self._follow(session)
-
-    def _follow(self, session: orm.Session) -> None:
-        """Notice when somebody ends the transaction of the session."""
-        # Without a transaction, these would do nothing, and say nothing.
-        for name in ENDS:
-            setattr(session, name, partial(self._end, name))
-
-    def _end(self, name: str, *args: t.Any, **options: t.Any) -> t.Any:
-        session = self.session
-        self.give_connection(session)
-        return getattr(session, name)(*args, **options)
 
     def give_connection(self, session: orm.Session) -> None:
         """Let a session that begins, if it is this one, go on with the connection of
         the call.
         """
-        if (own := self.own) is None:
+        own = self.own
+
+        if own is None or session is not self._made_session:
             return
 
-        if self._session is None:
-            self._session = self._source.registry.registry.get(self._scope)
-
-        if session is not self._session:
-            return
-
-        self._withdraw()
         self.own, self._connection = None, own
         mode = session.join_transaction_mode
         session.join_transaction_mode = "control_fully"
@@ -284,21 +221,12 @@ class JoinedSession:
         self._written = session.get_transaction()
 
     @property
-    def _attributes(self) -> dict[str, t.Any]:
-        """The attributes of the session, or none before it is made."""
-        return {} if self._session is None else vars(self._session)
+    def _made_session(self) -> orm.Session | None:
+        """The session of a call that has begun alone, if somebody has made it."""
+        if self._session is None:
+            self._session = self._source.registry.registry.get(self._scope)
 
-    def _withdraw(self) -> None:
-        # Nobody has used it: the next use makes another one.
-        if self._unopened is not None:
-            sessions, unopened = self._source.registry.registry, self._unopened
-            self._unopened = None
-
-            if sessions.get(self._scope) is unopened:
-                del sessions[self._scope]
-
-        for name in ENDS:
-            self._attributes.pop(name, None)
+        return self._session
 
     def begin_writing(self, bind: Bind) -> sa.Connection:
         """Make the session ready to write, and return its connection.
@@ -442,18 +370,17 @@ class JoinedSession:
         self.own = self._connection = None
 
         if connection is not None:
-            self._withdraw()
             connection.close()
 
     def _session_to_end(self) -> orm.Session | None:
         """Return the session if it has something to end with the transaction: it has
         begun, or written, since.
         """
-        is_unused = self._is_offered and self.own is not None
+        unused = None if self.own is None else self._made_session
 
         # A hook may have begun to follow its commits.
-        if is_unused and listens(self.sample.dispatch, COMMIT_EVENTS):
-            self.give_connection(self.session)
+        if unused is not None and listens(unused.dispatch, COMMIT_EVENTS):
+            self.give_connection(unused)
 
         session = self.in_use
 

@@ -56,6 +56,8 @@ class Transaction:
     def __init__(self, *, writes: bool = True, is_final: bool = False) -> None:
         self.is_final = is_final
         """``True`` if it commits what the application has in progress, too."""
+        self.is_outermost = True
+        """``True`` if it is not a part of another one."""
         self._writes = writes
         self._parent: Transaction | None = None
         self._is_over = False
@@ -69,6 +71,7 @@ class Transaction:
 
     def __enter__(self) -> t.Self:
         self._parent = parent = self.current_or_none()
+        self.is_outermost = parent is None
         self._token = _current.set(self)
 
         try:
@@ -180,15 +183,12 @@ class Transaction:
         return self._sessions.values()
 
     @classmethod
-    def protect(cls, key: Hashable) -> bool:
+    def protect(cls, key: Hashable) -> None:
         """Let later writes of a session be rolled back alone, with the innermost part.
-        Return ``False`` if there are no parts.
 
         :param key: The key of the session.
         """
-        transaction = cls.current()
-        transaction._protect(key)
-        return not transaction.is_outermost
+        cls.current()._protect(key)
 
     def _protect(self, key: Hashable) -> None:
         session = self._sessions[key]
@@ -208,11 +208,6 @@ class Transaction:
         """
         functions = self._after_commit or self._collected
         return bool(functions) or any([each.is_used for each in self.sessions])
-
-    @property
-    def is_outermost(self) -> bool:
-        """``True`` if it is not a part of another one."""
-        return self._parent is None
 
     def _end_part(self, parent: Transaction, committing: bool) -> None:
         if not committing:

@@ -81,7 +81,10 @@ def test_error_of_a_flush_that_a_hook_catches_fails_the_call(app, db, rooms, sen
 def test_hook_that_ends_the_transaction_fails_the_call(
     app, db, rooms, sent, caplog, when, end
 ):
-    hook = getattr(rooms, when)("create")(lambda *args: getattr(db.session, end)())
+    @getattr(rooms, when)("create")
+    def hook(method, context):
+        db.session.scalar(sa.select(sa.true()))
+        getattr(db.session, end)()
 
     answer = create(app, "rooms", name="Lobby")
 
