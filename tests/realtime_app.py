@@ -119,7 +119,6 @@ def create_app():
         RECORDS_REALTIME={
             "message_queue": os.environ.get("REDIS_URL") or None,
             "channel": os.environ.get("CHANNEL", "tests"),
-            "calls_per_second": 100_000,
             "stream": "sse",
             "legacy_clients": True,
             "max_connections": 2000,

@@ -35,9 +35,6 @@ class Reason(t.NamedTuple):
 
 LOAD_ANEW: t.Final = Reason(1013, "Events are lost. Connect again, and load anew.")
 
-BURST: t.Final = 20
-"""The seconds whose calls a client may make at once, after as long a pause."""
-
 
 class Connections:
     """The connections of one worker, by channel. All threads may change them.
@@ -123,9 +120,6 @@ class Connection:
     headers: Headers = field(repr=False)
     """The headers of the first request."""
 
-    calls_per_second: int
-    """The number of calls in a second, once it has made many at once."""
-
     registry: Connections = field(default_factory=Connections, repr=False)
     """The connections that it is one of."""
 
@@ -145,10 +139,6 @@ class Connection:
 
     expires_at: float = field(default=math.inf, init=False, repr=False)
     """The time at which the token of the login expires."""
-
-    def __post_init__(self) -> None:
-        self._allowance: float = BURST * self.calls_per_second
-        self._last_call = time.monotonic()
 
     @property
     def channels(self) -> frozenset[str]:
@@ -209,14 +199,6 @@ class Connection:
             authentication=None if credentials is None else dict(credentials),
             connection=self,
         )
-
-    def count_call(self) -> float:
-        """Count a call, and return the seconds until it may begin."""
-        now, rate = time.monotonic(), self.calls_per_second
-        gained = (now - self._last_call) * rate
-        self._allowance = min(self._allowance + gained, BURST * rate) - 1
-        self._last_call = now
-        return max(0, -self._allowance / rate)
 
 
 @dataclass(frozen=True)

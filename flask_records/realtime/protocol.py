@@ -37,8 +37,8 @@ SEPARATOR: t.Final = "\x1e"
 UNIT: t.Final = 2
 """The bytes of one unit of UTF-16, in which JavaScript counts the length of a text."""
 
-MAX_PACKETS: t.Final = 100
-"""The maximum number of packets in a body, besides calls."""
+MAX_PACKETS: t.Final = 5000
+"""The maximum number of packets in a body."""
 
 MAX_LENGTH_DIGITS: t.Final = 10
 """The maximum length of the number before a packet in protocol 3."""
@@ -267,9 +267,7 @@ PROTOCOLS: t.Final[Mapping[str, type[Modern]]] = {"4": Modern, "3": Legacy}
 """The protocols by version of Engine.IO, as clients name it."""
 
 
-def decode(
-    body: bytes, protocol: type[Modern], max_size: int, max_calls: float
-) -> list[tuple[str, str]]:
+def decode(body: bytes, protocol: type[Modern], max_size: int) -> list[tuple[str, str]]:
     """Return the types and the data of the packets of a body, without attachments.
 
     :raises BadRequest: The body can't be read, or too much is in it.
@@ -281,9 +279,7 @@ def decode(
     except ValueError as error:
         raise BadRequest("The body must consist of lengths and packets.") from error
 
-    calls = sum(text.startswith(CALL) for text in texts)
-
-    if len(texts) - calls > MAX_PACKETS or calls > max_calls:
+    if len(texts) > MAX_PACKETS:
         raise BadRequest("The body has too many packets.")
 
     if any(size(text) > max_size for text in texts):

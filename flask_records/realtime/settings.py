@@ -40,11 +40,6 @@ class Settings:
     disconnected.
     """
 
-    calls_per_second: int = 50
-    """The number of a connection's calls in a second. 20 times as many at once, after
-    which calls wait.
-    """
-
     max_connections: int = 1000
     """The maximum number of connections of a worker."""
 
@@ -144,7 +139,6 @@ CHECKS: t.Final[Mapping[str, Check]] = {
     "origins": ORIGINS,
     "max_payload": COUNT,
     "max_unsent": COUNT,
-    "calls_per_second": COUNT,
     "max_connections": COUNT,
     "max_connections_per_address": COUNT.or_none(),
     "max_connections_per_user": COUNT.or_none(),

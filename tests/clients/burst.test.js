@@ -18,7 +18,7 @@ let server
 const sockets = []
 
 before(async () => {
-  server = await start({ FLASK_RECORDS_REALTIME__calls_per_second: '100000' })
+  server = await start()
 })
 
 after(async () => {

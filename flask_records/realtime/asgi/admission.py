@@ -54,8 +54,6 @@ class Admission:
     """
 
     def __init__(self, app: Flask, settings: Settings) -> None:
-        self.refused = 0
-        """The number of connections that have found no place since the last look."""
         self.is_closed = False
         """``True`` to refuse all connections, since the server stops."""
         self._app = app
@@ -141,7 +139,6 @@ class Admission:
             raise ask_to_retry(RETRY_AFTER, Unavailable(words))
 
         if self._number >= self._settings.max_connections:
-            self.refused += 1
             words = "Too many connections. Try again later."
             raise ask_to_retry(RETRY_AFTER, Unavailable(words))
 

@@ -12,7 +12,6 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from ...errors import BadRequest, MethodNotAllowed, NotFound
 from ...http.formatter import OLD_HTTP, OLD_PROTOCOLS
-from ..connections import BURST
 from ..protocol import (
     CLOSE,
     decode,
@@ -257,8 +256,8 @@ class Application:
         return b"ok"
 
     async def _take(self, session: Session, receive: Receive) -> None:
-        settings, protocol = self._settings, session.protocol
-        limit, body = settings.max_payload, bytearray()
+        limit, protocol = self._settings.max_payload, session.protocol
+        body = bytearray()
 
         async for part in parts_of(receive):
             body += part
@@ -266,10 +265,7 @@ class Application:
             if len(body) > protocol.body_size * limit:
                 raise RequestEntityTooLarge("The body is too large.")
 
-        # Further ones would wait for longer than their clients.
-        max_calls = settings.calls_per_second * BURST * 2
-
-        for packet in decode(bytes(body), protocol, limit, max_calls):
+        for packet in decode(bytes(body), protocol, limit):
             session.receive(*packet)
 
         await session.wait_for_room(is_large=len(body) > LARGE)

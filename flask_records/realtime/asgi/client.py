@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
 import typing as t
 from abc import ABC, abstractmethod
 from collections import deque
@@ -30,17 +29,12 @@ if t.TYPE_CHECKING:
     T = t.TypeVar("T")
     Job: t.TypeAlias = Callable[[], Awaitable[None]]
 
-LOGIN_TIMEOUT: t.Final = 5
-"""The seconds that a client has to log in where places are scarce."""
-
 FAREWELL: t.Final = 1
 """The seconds that a client has once its login, or its connection, is over: to change
 its credentials, or to hang up.
 """
 
 LATE_READER: t.Final = Reason(1013, "Too many events are unread. Connect again.")
-
-NO_PLACE: t.Final = Reason(1013, "Too many connections. Log in, or connect later.")
 
 NO_PLACE_OF_USER: t.Final = Reason(1013, "Too many connections of this user.")
 
@@ -71,7 +65,6 @@ class Client(ABC):
         """``True`` if events have waited for the client in vain."""
         self.sender = sender
         """Sends packets to the client."""
-        self._began = time.monotonic()
         self._worker = worker
         self._server = worker.server
         self._environ = environ
@@ -119,18 +112,6 @@ class Client(ABC):
             self._add(end)
         else:
             self.end(reason)
-
-    def make_room(self, now: float) -> bool:
-        """End the connection if the client has had the time to log in, and has not, and
-        return whether it has ended.
-        """
-        is_logged_in = self.connection is not None and self.connection.is_logged_in
-
-        if is_logged_in or now < self._began + LOGIN_TIMEOUT:
-            return False
-
-        self.end(NO_PLACE)
-        return True
 
     def _offer(self, packet: Packet) -> None:
         """Send a packet that answers no call, unless the client leaves too much unread,

@@ -69,7 +69,7 @@ class Session(Client):
         super().__init__(worker, environ, leave_place, sender)
         self.protocol = protocol
         """The protocol that the client speaks."""
-        self.deadline = self._began + JOIN_TIMEOUT
+        self.deadline = time.monotonic() + JOIN_TIMEOUT
         """The time at which the client, or the next ping, is due."""
         self._is_awaited = False
         self._is_dropped = False
@@ -266,9 +266,6 @@ class Session(Client):
 
         if connection not in self._server.connections:
             return
-
-        if pause := connection.count_call():
-            await asyncio.sleep(pause)
 
         packet = await self._run(partial(self._result_of, connection, message))
 

@@ -11,7 +11,7 @@ from flask_records.realtime.calls import answer_json
 
 def over_socket(app, path, query):
     """Return what a find gives to a connection."""
-    connection = Connection("1", Headers(), calls_per_second=50)
+    connection = Connection("1", Headers())
 
     with app.app_context():
         records = app.extensions["records"]

@@ -124,7 +124,7 @@ NONSENSE = [
     "method", ["find", "get", "create", "update", "patch", "remove"]
 )
 def test_nonsense_is_the_fault_of_the_client(records, tmp_path, method, caplog):
-    with in_memory(records, tmp_path, {"calls_per_second": 10_000}) as site:
+    with in_memory(records, tmp_path) as site:
         client = site.connect()
         client.result("create", "messages", {"text": "Hi"})
         found = {}

@@ -6,16 +6,14 @@ import threading
 import time
 
 import pytest
-import requests
 import websocket
 from flask import request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records.realtime import Realtime, server
-from flask_records.realtime.connections import BURST
 
 from ...authentication import ANN
-from ...polling import calls, Polling, received
+from ...polling import calls, Polling
 from ...realtime import (
     begin_polling,
     fetch,
@@ -119,49 +117,24 @@ def test_answer_of_a_write_does_not_wait_for_its_events(records, tmp_path):
     assert names == ["messages created"]
 
 
-def test_events_of_a_write_are_decided_once_it_is_answered(monkeypatch, tmp_path):
-    """They would hold the interpreter before the answer has left."""
-    monkeypatch.setattr(server, "HEAD_START", 30)
-    running = []
-
-    def readable(user):
-        running.append(loop_of(site).running)
-        return True
-
-    # No rule applies to a create.
-    records = make_live_records(public=["find", "create"], readable=readable)
-    publish(records)
-
-    with live(records, tmp_path) as site:
-        client = site.connect()
-
-        for text in ("A", "B", "C"):
-            response = requests.post(f"{site.url}/messages", json={"text": text})
-            assert response.status_code == 201
-            # The next call would run meanwhile.
-            site.settle()
-
-        names = client.names()
-
-    assert names == ["messages created"] * 3
-    assert running == [0] * 3
-
-
 def test_call_that_waits_for_a_thread_ends_with_its_session(records, slow, tmp_path):
     with live(records, tmp_path) as site:
-        client, worker = site.connect(), loop_of(site)
+        client, clients = site.connect(), loop_of(site).clients
+
+        def count_calls():
+            return sum(each._is_working for each in list(clients.values()))
 
         # As many as there are threads.
         for each in [site.connect() for _ in range(8)]:
             each.send('421["find","slow"]')
 
-        wait_until(lambda: worker.running == 8)
+        wait_until(lambda: count_calls() == 8)
         client.send('421["create","messages",{"text":"late"}]')
-        wait_until(lambda: worker.running == 9)
+        wait_until(lambda: count_calls() == 9)
         client.send("x")
         end = reason_of(client)
         slow[1].set()
-        wait_until(lambda: worker.running == 0)
+        wait_until(lambda: count_calls() == 0)
         stored = site.http.get("/messages").json
 
     assert (end[0], stored) == (1008, [])
@@ -422,7 +395,7 @@ def test_client_that_does_not_read_its_answers_is_not_read(records, tmp_path):
 
     records.add("large", Large(), public=True)
 
-    with live(records, tmp_path, {"calls_per_second": 1000}) as site:
+    with live(records, tmp_path) as site:
         client = site.connect()
 
         for number in range(1000, 1050):
@@ -448,20 +421,6 @@ def test_body_of_a_thousand_calls_is_answered_whole(records, tmp_path):
     assert posted == (200, "ok")
     assert list(answers) == list(range(1000))
     assert set(map(str, answers.values())) == {"[None, []]"}
-
-
-def test_calls_that_come_too_fast_are_answered_as_others_go_on(records, tmp_path):
-    with live(records, tmp_path, {"calls_per_second": 20}) as site:
-        client, other = site.connect(), site.connect()
-
-        for packet in calls(range(BURST * 20 + 20)):
-            client.send(packet)
-
-        others = [other.result("find", "messages") for _ in range(50)]
-        answers = received(client.socket, BURST * 20 + 20)
-
-    assert set(map(str, answers.values())) == {"[None, []]"}
-    assert others == [[]] * 50
 
 
 def test_last_event_of_a_record_tells_what_is_stored(tmp_path):

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from ...processes import environment, started
-from ...realtime import begin_polling, fetch, live, make_live_records, POLL, reason_of
-from ...waiting import wait_until
+from ...realtime import begin_polling, fetch, live, make_live_records, reason_of
 
 MB = 1 << 20
 
@@ -54,22 +53,6 @@ def test_long_namespace_has_a_short_refusal(tmp_path):
 
     assert refusal.startswith("44/aaa")
     assert len(refusal) < 200
-
-
-def test_clients_without_a_login_make_room_where_places_are_scarce(
-    tmp_path, monkeypatch
-):
-    records = make_live_records(public=True)
-
-    with live(records, tmp_path, {"max_connections": 3}) as site:
-        token = site.token()
-        own = site.connect(Authorization=f"Bearer {token}")
-        others = [site.connect() for _ in range(2)]
-        monkeypatch.setattr("flask_records.realtime.asgi.session.JOIN_TIMEOUT", 0.1)
-
-        wait_until(lambda: fetch(site.url, "GET", POLL)[0] == 200, 30)
-        assert own.result("find", "messages") == []
-        assert len(others) == 2
 
 
 @pytest.mark.parametrize("has_header", [False, True])
