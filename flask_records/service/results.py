@@ -6,11 +6,8 @@ import asyncio
 import dataclasses
 import typing as t
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import closing
 from copy import copy, deepcopy
-from itertools import islice
 
-from ..errors import BadRequest
 from ..pagination import Page, with_records
 from ..query.operators import SELECT
 from ..query.syntax import names_listed
@@ -26,9 +23,6 @@ if t.TYPE_CHECKING:
     from .context import HookContext
     from .events import Event
     from .service import Service
-
-MAX_PIECES: t.Final = 1000
-"""The number of pieces in a list that is sent in their place."""
 
 USUAL: t.Final = frozenset({dict, list, str, type(None)})
 
@@ -56,11 +50,9 @@ class PrivateRecord(dict[str, t.Any]):
     ``record.copy()``, ``record | {...}`` and pickle keep that; ``{**record}`` and
     ``dict(record)`` are usual dicts, of which all fields are sent.
 
-    :param unseen: The names of the fields that the client may not see for whom it was
-        read, if that is known. The rules are asked otherwise.
-    :param rule_values: Values of hidden fields that are not in it, by which rules
-        decide who may see it.
-    :param viewer: The user of this client. A cache may hand the record to another one,
+    :param unseen: The names of the fields that its viewer may not see, if known.
+    :param rule_values: Values of hidden fields, by which rules decide who may see it.
+    :param viewer: The user for whom it was read. A cache may hand it to another one,
         for whom the rules are asked anew.
     """
 
@@ -81,16 +73,12 @@ class PrivateRecord(dict[str, t.Any]):
         self.viewer = viewer
 
     def recall_unseen(self, viewer: t.Any) -> frozenset[str] | None:
-        """Return the names of the fields that a viewer may not see, or ``None`` if that
-        is not known.
-        """
+        """Return the names that a viewer may not see, ``None`` if not known."""
         is_known = self.viewer is ANYBODY or self.viewer is viewer
         return self.unseen if is_known and viewer is not NOBODY else None
 
     def cut_for(self, viewer: t.Any) -> Record:
-        """Return the part that a viewer may see: a user, ``None`` for an anonymous
-        client, or :data:`NOBODY`.
-        """
+        """Return the part that a viewer may see: a user, ``None``, or a constant."""
         unseen: Collection[str] | None = self.recall_unseen(viewer)
 
         if unseen is None:
@@ -99,28 +87,29 @@ class PrivateRecord(dict[str, t.Any]):
         names = self.service.capabilities.hidden.union(unseen)
         return {name: value for name, value in self.items() if name not in names}
 
+    def with_fields(self, record: Record) -> PrivateRecord:
+        """Return another record that is cut alike."""
+        state = self.unseen, self.rule_values, self.viewer
+        return PrivateRecord(record, self.service, *state)
+
     def copy(self) -> PrivateRecord:
         """Return a copy that is cut alike."""
-        return self._with(self)
+        return self.with_fields(self)
 
     __copy__ = copy
 
     def __deepcopy__(self, memo: dict[int, t.Any]) -> PrivateRecord:
-        return self._with(deepcopy(dict(self), memo))
+        return self.with_fields(deepcopy(dict(self), memo))
 
     def __or__(self, other: t.Any) -> t.Any:
-        return self._with({**self, **other})
+        return self.with_fields({**self, **other})
 
     def __ror__(self, other: t.Any) -> t.Any:
-        return self._with({**other, **self})
+        return self.with_fields({**other, **self})
 
     def __reduce__(self) -> tuple[t.Any, ...]:
         # A cache may hand it to another viewer, for whom the rules are asked anew.
         return _restored, (dict(self), self.service.path)
-
-    def _with(self, record: Record) -> PrivateRecord:
-        state = self.unseen, self.rule_values, self.viewer
-        return PrivateRecord(record, self.service, *state)
 
 
 def _restored(record: Record, path: str) -> PrivateRecord:
@@ -128,9 +117,7 @@ def _restored(record: Record, path: str) -> PrivateRecord:
 
 
 def find_unseen(viewer: t.Any, service: Service, record: Record) -> Collection[str]:
-    """Return the names of the fields that rules hide from a viewer in a record, which
-    has all values that rules need.
-    """
+    """Return the names of the fields that rules hide from a viewer in a record."""
     rules = service.capabilities.field_rules.visible
 
     if viewer is NOBODY or not rules:
@@ -145,9 +132,7 @@ def private(
     unseen: frozenset[str] | None = None,
     viewer: t.Any = ANYBODY,
 ) -> t.Any:
-    """Return a result with a :class:`PrivateRecord` for each record if the service has
-    fields that not every client may see.
-    """
+    """Return a result with a :class:`PrivateRecord` for each record if need be."""
     if not service.has_private_fields:
         return result
 
@@ -169,8 +154,8 @@ def select(service: Service, context: HookContext, result: t.Any) -> t.Any:
 
 
 def cut_for_caller(service: Service, context: HookContext) -> t.Any:
-    """Return the result of a client's call as the client gets it: without hidden
-    fields, fields that rules hide, and fields that its ``$select`` does not name.
+    """Return the result of a client's call as the client gets it: without fields that
+    are hidden, by a rule or for all, or that its ``$select`` does not name.
     """
     parts, viewer, result = service.capabilities, context.params.user, context.sent
     rules, unwanted = parts.field_rules.visible, NO_FIELDS
@@ -196,8 +181,8 @@ def cut_for_caller(service: Service, context: HookContext) -> t.Any:
 
 
 def _with_answers(service: Service, context: HookContext, result: t.Any) -> t.Any:
-    """Return a result whose records of a service know what the caller may not see. Each
-    rule is called once for all of them.
+    """Return a result whose records of a service know what the caller may not see, by
+    one call of each rule.
     """
     # A usual record of a custom method has what the application put there.
     is_custom = context.method in service.custom_methods
@@ -233,9 +218,8 @@ def _with_answers(service: Service, context: HookContext, result: t.Any) -> t.An
 
 
 def event_records(service: Service, records: t.Any) -> t.Any:
-    """Return records as receivers of events get them: copies, whole but for hidden
-    fields and for relationships, which show what the caller may see, and others may
-    not.
+    """Return copies of records for receivers of events: whole but for hidden fields and
+    relationships, which show what the caller may see, and others may not.
     """
     parts = service.capabilities
     unsent = parts.hidden | parts.relationships
@@ -257,9 +241,7 @@ def event_records(service: Service, records: t.Any) -> t.Any:
 
 
 def open_event(event: Event) -> tuple[t.Any, Mapping[str, t.Any]]:
-    """Return the record of an event as a plain dict, and the hidden values that rules
-    need. Each receiver is shown its own fields.
-    """
+    """Return the record of an event as a dict, and the hidden values for rules."""
     record = event.record
 
     if not isinstance(record, PrivateRecord):
@@ -272,9 +254,8 @@ def open_event(event: Event) -> tuple[t.Any, Mapping[str, t.Any]]:
 
 
 def cut_throughout(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
-    """Return a value with usual dicts in place of private records, at any depth of
-    dicts, lists, tuples, dataclasses and models of pydantic, for what encodes it by
-    other means than :func:`.dumps`.
+    """Return a value with usual dicts in place of private records, at any depth, for
+    what encodes it by other means than :func:`.dumps`.
     """
     if isinstance(value, PrivateRecord):
         value = value.cut_for(viewer)
@@ -304,9 +285,8 @@ def cut_throughout(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
 
 
 def records_of(result: t.Any, place: str) -> t.Any:
-    """Return a result with a dict for each record of another class.
-
-    :raises TypeError: There is an instance of a model in it, or a row.
+    """Return a result with a dict for each record of a class that :func:`as_record`
+    knows.
     """
     if type(result) in PLAIN_TYPES or isinstance(result, dict):
         return result
@@ -325,11 +305,9 @@ def records_of(result: t.Any, place: str) -> t.Any:
 
 
 def as_record(value: t.Any, place: str) -> Record | None:
-    """Return an object of another class as a dict: a model of pydantic by its
-    ``model_dump``, and a dataclass by its fields, whose values are left as they are.
-    Return ``None`` if it is not a record.
+    """Return a model of pydantic or a dataclass as a dict, ``None`` for other objects.
 
-    :raises TypeError: It is an instance of a model, a row or a named tuple.
+    :raises TypeError: It is an instance of a mapped class, a row or a named tuple.
     """
     class_ = type(value)
 
@@ -369,20 +347,16 @@ def _find_unselected(service: Service, context: HookContext) -> frozenset[str]:
 
 
 def without(record: t.Any, names: AbstractSet[str]) -> t.Any:
-    """Return a record of the same class without some fields. Anything else stays as
-    it is.
-    """
+    """Return a record of the same class without some fields, or anything else."""
     if not isinstance(record, dict) or names.isdisjoint(record):
         return record
 
     fields = {name: value for name, value in record.items() if name not in names}
-    return record._with(fields) if isinstance(record, PrivateRecord) else fields
+    return record.with_fields(fields) if isinstance(record, PrivateRecord) else fields
 
 
 def comes_in_pieces(result: t.Any) -> bool:
-    """Return ``True`` for the result of a generator, or for another iterator, whether
-    or not it is asynchronous.
-    """
+    """Return ``True`` for a generator or another iterator, asynchronous or not."""
     # The look at an abstract class takes longer.
     return type(result) not in USUAL and isinstance(result, (Iterator, AsyncIterator))
 
@@ -403,23 +377,6 @@ def draw(pieces: t.Any) -> Generator[t.Any, None, None]:
             # Iterators other than generators have nothing to close.
             if close := getattr(pieces, "aclose", None):
                 runner.run(close())
-
-
-def collect_pieces(pieces: Generator[t.Any, None, None]) -> list[t.Any]:
-    """Return pieces as a list, for what sends no streams.
-
-    :raises BadRequest: There are too many.
-    """
-    with closing(pieces):
-        items = [*islice(pieces, MAX_PIECES + 1)]
-
-    if len(items) > MAX_PIECES:
-        raise BadRequest(
-            f"The result has more than {MAX_PIECES} pieces. Call the method over HTTP,"
-            " which sends them one by one."
-        )
-
-    return items
 
 
 async def _next(pieces: AsyncIterator[t.Any]) -> t.Any:
