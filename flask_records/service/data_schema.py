@@ -63,10 +63,8 @@ pydantic.\
 
 
 class DataSchema:
-    """Checks objects by a model of pydantic.
-
-    Values are Python's. Objects and lists in them are in their form in JSON, as
-    a column has them, and so are values of other types that have one.
+    """Checks objects by a model of pydantic. Values of types that no column has are in
+    their form in JSON.
 
     :raises TypeError: A field has no name of its own, or is of plain bytes.
     """
@@ -80,9 +78,7 @@ class DataSchema:
         # A service decides about other names, not pydantic.
         self._body = _variant(model, populate_by_name=True, extra="ignore")
         self.others = model.model_config.get("extra") or "forbid"
-        """``"allow"``, ``"ignore"`` or ``"forbid"``, for names that the model does not
-        have. They are forbidden by default, as by services.
-        """
+        """``"allow"``, ``"ignore"`` or ``"forbid"``, for other names."""
         fields = model.model_fields
         self._excluded = frozenset(n for n, each in fields.items() if each.exclude)
         self._needed = frozenset(
@@ -114,12 +110,12 @@ class DataSchema:
         self, data: Record, *, is_partial: bool = False
     ) -> tuple[Record, Record, dict[str, Problem]]:
         """Return the converted values of an object by the names of the fields, the
-        values by other names as they are, and the problems. A default of null is not
-        filled in, so that a column has its own.
+        values by other names as they are, and the problems. A default of null is left
+        to the column.
 
         :param is_partial: ``True`` to look at what is there only. Validators of the
-            whole model run if all fields with another default than null are there: they
-            would judge by values that the record may not have.
+            whole model would judge by values that the record may not have: they run if
+            all fields with another default than null are there.
         """
         is_whole = not is_partial or self._needed.issubset(map(self.names.get, data))
         model = self._body if is_whole else self._part
@@ -155,8 +151,7 @@ class DataSchema:
         return values, others, problems
 
     def show(self, value: t.Any) -> t.Any:
-        """Return a result in its form for clients, without what the model does not
-        have.
+        """Return a result in its form for clients.
 
         :raises ValueError: It does not fit.
         """
@@ -173,9 +168,8 @@ class DataSchema:
         self, part: t.Literal["body", "patch", "query", "record", "result"]
     ) -> Record:
         """Return the JSON Schema of a part of a call, without references. A result has
-        all fields, and a record that the model has not checked those without a default.
-        There are no defaults, which tools take for values that are always sent, and
-        write into code that doesn't compile.
+        all fields, an unchecked record those without a default. Generators take a
+        ``default`` for a value that is always sent, so that it is left out.
         """
         model = self._part if part == "patch" else self._model
         original = model.model_json_schema(
@@ -233,8 +227,7 @@ def _variant(model: type[BaseModel], **config: t.Any) -> type[BaseModel]:
 
 
 def _plain(value: t.Any) -> t.Any:
-    """Return a value in the form that a column takes. What has no form in JSON, such as
-    a file, stays.
+    """Return a value in its form in JSON, if it has one that a column takes.
 
     :raises ValueError: It nests too deep.
     """
@@ -251,10 +244,7 @@ def _plain(value: t.Any) -> t.Any:
 
 
 def _problems_of(error: ValidationError, data: t.Any) -> dict[str, Problem]:
-    """Return the problems of an error by their paths. A validator of a whole model
-    has the path of the model, which is empty for the outermost one, unless its data
-    names a ``field``.
-    """
+    """Return the problems of an error by their paths, which are empty for the whole."""
     if error.error_count() > MAX_LISTED:
         return {"": TOO_MANY_PROBLEMS}
 
@@ -275,9 +265,7 @@ def _problems_of(error: ValidationError, data: t.Any) -> dict[str, Problem]:
 
 
 def _place(error: Mapping[str, t.Any], data: t.Any) -> list[str]:
-    """Return the path of an error in a value, without the names of the types that
-    pydantic has tried there.
-    """
+    """Return the path of an error, without names of types that pydantic has tried."""
     path, place = error["loc"], []
 
     for index, part in enumerate(path, 1):
@@ -294,9 +282,7 @@ def _place(error: Mapping[str, t.Any], data: t.Any) -> list[str]:
 
 
 def _problem(error: Mapping[str, t.Any]) -> Problem:
-    """Return an error of pydantic as a phrase that follows the name of a field, with
-    its type as the code.
-    """
+    """Return the problem of an error of pydantic, whose type is its code."""
     kind, context = error["type"], error.get("ctx", {})
 
     if kind in OWN_PROBLEMS:
@@ -320,10 +306,8 @@ def _problem(error: Mapping[str, t.Any]) -> Problem:
 def _inline(
     schema: t.Any, definitions: Mapping[str, t.Any], outer: tuple[str, ...]
 ) -> t.Any:
-    """Return a JSON Schema with what it refers to in these places. An object inside of
-    one of its own kind may be any.
-
-    :param outer: The names of the definitions that it is in.
+    """Return a JSON Schema with what it refers to in these places: any object inside of
+    one of its own kind, whose definitions are ``outer``.
     """
     if isinstance(schema, list):
         return [_inline(each, definitions, outer) for each in schema]

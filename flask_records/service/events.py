@@ -45,17 +45,14 @@ class EventTransport(t.Protocol):
         """Return whether there may be listeners. If not, no event is delivered."""
 
     def reserve(self, events: Sequence[Event]) -> AbstractContextManager[None]:
-        """Return what keeps the place of a transaction's events, from before its commit
+        """Return what keeps the place of the events of a call, from before the commit
         until they are delivered.
 
-        :param events: The events of one call.
         :raises TypeError: The record of one can't be encoded.
         """
 
     def deliver(self, events: Sequence[Event]) -> None:
-        """Send the events of one transaction, in their order, after its commit, to the
-        clients that may have them.
-        """
+        """Send the events of a transaction, in order, to those who may have them."""
 
 
 class Transports(list[EventTransport]):
@@ -66,9 +63,7 @@ class Transports(list[EventTransport]):
         return [transport for transport in self if transport.is_listened_to()]
 
     def deliver(self, batches: Sequence[tuple[EventSender, Sequence[Event]]]) -> None:
-        """Hand the events of one transaction, in their order, to the transports, then
-        to the receivers.
-        """
+        """Hand the events of a transaction to the transports, then to the receivers."""
         events = [event for _, each in batches for event in each]
 
         for transport in self.listening():
@@ -119,30 +114,21 @@ class EventSender:
 
     def send_result(self, context: HookContext) -> None:
         """Send the event of a call, once for each record, if its method has one."""
-        name = EVENTS.get(context.method)
+        name, result = EVENTS.get(context.method), context.sent
 
-        result = context.sent
-
-        if (
-            name is not None
-            and self._service.sends_events
-            and not comes_in_pieces(result)
-        ):
+        if name and self._service.sends_events and not comes_in_pieces(result):
             self.send(name, result if isinstance(result, list) else [result], context)
 
     def send(
         self, name: str, records: Sequence[t.Any], context: HookContext | None
     ) -> None:
-        """Send the events of records once the call in progress has been committed, or
-        at once.
-        """
+        """Send the events of records after the commit of the call in progress."""
         if not self.is_connected:
             return
 
         service = self._service
         place = f"The record of '{service.path} {name}'"
         copies = event_records(service, records_of(records, place))
-
         events = [Event(service, name, record, context) for record in copies]
 
         if transaction := Transaction.current_or_none():

@@ -36,18 +36,10 @@ REPLACES_MANY = "You can not replace multiple instances. Did you mean 'patch'?"
 
 
 class Pipeline:
-    """Runs the calls of a service.
-
-    :param service: The service.
-    :param signals: The signals of all services.
-    :param sender: Sends the events of the service.
-    """
+    """Runs the calls of a service."""
 
     def __init__(
-        self,
-        service: Service,
-        signals: CallSignals,
-        sender: EventSender,
+        self, service: Service, signals: CallSignals, sender: EventSender
     ) -> None:
         self._service = service
         self._all = signals
@@ -63,10 +55,7 @@ class Pipeline:
         """Run a call, and return its context, which has the result.
 
         :param is_final: ``True`` to commit what the application has in progress, too.
-        :param encode: Returns the answer to a client. It is asked before the commit,
-            unless the call reads.
-        :raises RecordsError: The call has failed, and no error hook has handled that.
-            An error of another class is raised as it is.
+        :param encode: Returns the answer to a client, before the commit of a write.
         """
         self._begin_state(context)
         context.outer = call_stack.get()
@@ -179,8 +168,8 @@ class Pipeline:
     def _encode(
         self, context: HookContext, encode: Callable[[HookContext], t.Any]
     ) -> bool:
-        """Cut the result of a call that writes, and encode its answer, unless that has
-        to wait for the commit. Return whether it is done.
+        """Cut the result of a write, and encode its answer, unless that has to wait for
+        the commit. Return whether it is done.
         """
         if context.method in READS or comes_in_pieces(context.sent):
             return False
@@ -225,9 +214,7 @@ class Pipeline:
         *,
         has_code: bool,
     ) -> Sequence[Record]:
-        """Begin, and run the before hooks. Return the queries that the records of a
-        client have to meet once they are written.
-        """
+        """Begin, and run the before hooks. Return the queries for written records."""
         method, rules = context.method, self._service.rules
         # Nothing else decides before a write by what it has read.
         writes = has_code and method not in READS
@@ -349,8 +336,8 @@ class Pipeline:
                 yield part.sent
 
     def _as_records(self, context: HookContext, result: t.Any) -> t.Any:
-        """Return a result of the application with dicts in the place of other records.
-        A call in Python of a service that hides no fields gets the objects themselves.
+        """Return a result of the application with dicts in the place of other records,
+        unless the call is in Python and no fields are hidden.
         """
         if context.params.provider is None and not self._service.has_private_fields:
             return result
@@ -361,11 +348,7 @@ class Pipeline:
 def _run_before_hook(
     hook: Callable[..., t.Any], context: HookContext, state: CallState
 ) -> None:
-    """Run a before hook.
-
-    :raises RuntimeError: It answers for the method of a call that rules limit, and has
-        not asked them.
-    """
+    """Run a before hook, which answers for the method only if rules have been asked."""
     method = context.method
     call(hook, method, context)
 

@@ -43,10 +43,7 @@ OWN: t.Final = '{"patch": {"userId": FromUser("id")}}'
 
 
 class DefaultRules:
-    """The rules of the services over models that have none of their own.
-
-    :raises ValueError: A rule is not for one of the six methods.
-    """
+    """The rules of the services over models that have none of their own."""
 
     def __init__(
         self, readable: Rule | None, allow: Mapping[str, Rule | Change] | None
@@ -67,7 +64,7 @@ class DefaultRules:
         allow: Mapping[str, Rule | Change] | None,
     ) -> tuple[Rule | None, Mapping[str, Rule | Change]]:
         """Return the rules of a service, with the default ones that it does not have.
-        The default for the records that users see is one for those they create.
+        A default ``readable`` is the default for create, too.
         """
         defaults = self._allow
 
@@ -89,13 +86,7 @@ def _default(method: str, rule: Rule | Change) -> Rule | Change:
 
 
 class AccessRules:
-    """The rules of a service: ``readable`` and ``allow``.
-
-    :raises ValueError: There is no such method.
-    :raises TypeError: A rule is neither a function nor a query, or it is a query of a
-        custom method, which nothing applies to records, or in two parts, for a method
-        that changes no record.
-    """
+    """The rules of a service: ``readable`` and ``allow``."""
 
     def __init__(
         self,
@@ -140,8 +131,8 @@ class AccessRules:
         return None if self.readable is None else self.readable.condition(user)
 
     def _query_of(self, method: str, user: t.Any) -> Record | None:
-        """Return the query of the records that a user may reach by a method, or that it
-        may create, :data:`.NO_RECORD` if it may not call it, and ``None`` for all.
+        """Return the query of the records that a user may reach by a method, or create:
+        :data:`.NO_RECORD` if it may not call it, ``None`` for all.
         """
         if method not in self.allow:
             return None
@@ -160,8 +151,8 @@ class AccessRules:
         return self._query_of(method, user) is not NO_RECORD
 
     def query_for(self, user: t.Any) -> Record | None:
-        """Return the query of the records that a user may see by ``readable`` and by
-        one of the methods that read, or ``None`` for all.
+        """Return the query of the records that a user may see by ``readable`` and one
+        of the methods that read, ``None`` for all.
         """
         readable = self._readable_by(user)
         reads = [method for method in READS if method in self._service.methods]
@@ -177,9 +168,6 @@ class AccessRules:
     def limit(self, context: HookContext) -> list[Record]:
         """Limit a call of a client to the records that it may reach. Return the queries
         that the records have to meet that it creates, or leaves changed.
-
-        :raises Forbidden: The client may not call the method, or sees no record of an
-            object, which may not look at queries.
         """
         method, user = context.method, context.params.user
         allowed = self._query_of(method, user)
@@ -210,9 +198,7 @@ class AccessRules:
     def pick_dependent(
         self, context: HookContext, conditions: Sequence[Record]
     ) -> Sequence[Record]:
-        """Return those conditions that have to be asked once an update or a patch of a
-        model has written: it may write nothing that they read.
-        """
+        """Return the conditions on what an update or a patch of a model writes."""
         method, client_names = context.method, context.params._state.client_fields
         decides = self._service.capabilities.decides
         data_names = names_of_bodies(context.data)
@@ -223,10 +209,7 @@ class AccessRules:
         ]
 
     def check_written(self, context: HookContext, conditions: Sequence[Record]) -> None:
-        """Refuse records that a client may not create, or leave as they are now.
-
-        :raises Forbidden: There is one.
-        """
+        """Refuse records that a client may not create, or leave as they are now."""
         service, method, result = self._service, context.method, context.result
         records = result if isinstance(result, list) else [result]
 
@@ -251,10 +234,8 @@ class AccessRules:
                 raise Forbidden(f"You may not {verb} in '{context.path}'.")
 
     def check(self) -> None:
-        """Refuse rules that are queries and do not fit the fields, and records of one
-        user each without a rule.
-
-        :raises ValueError: There is one.
+        """Refuse queries that do not fit the fields, and personal records without a
+        rule.
         """
         path, capabilities = self._service.path, self._service.capabilities
 
@@ -284,9 +265,7 @@ class AccessRules:
 
     @cached_property
     def hidden_fields(self) -> frozenset[str]:
-        """The hidden fields that rules name which are queries. Their values travel with
-        events, beside the record.
-        """
+        """The hidden fields that rules name, whose values travel with events."""
         parts = self._service.capabilities
         rules = (*parts.field_rules.visible.values(), *self._rules.values())
         names = [names_in(rule.query) for rule in rules if rule.query]
@@ -306,13 +285,11 @@ class Visibility:
 
 
 class Rights:
-    """Applies the rules of a service to records: ``readable``, and those for fields.
-    Each rule is called once for each user, and each condition decided once for all
-    users. A record, or a field, that cannot be checked is not shown.
+    """Applies the rules of a service to records. Each rule is called once for each
+    user, and each condition decided once for all. What can't be checked is not shown.
 
-    :param are_past: ``True`` for the records of events, which may have changed since: a
-        condition that only the database can decide needs their values, and the error of
-        a database that is away is raised.
+    :param are_past: ``True`` for the records of events, which may have changed since:
+        the database decides with their values, and its outage is raised.
     """
 
     def __init__(
@@ -332,9 +309,7 @@ class Rights:
         self._matching = service.capabilities.matching()
 
     def of(self, login: Params | None) -> Visibility:
-        """Return what a user may see of the records, or anonymous clients may. It is
-        the same object for all users with equal rights.
-        """
+        """Return what a user, or anonymous clients, may see of the records."""
         user = login.user if login else None
         key = (id(login.authenticator), login.user_id) if login else None
         entry = self._users.get(key)
@@ -374,11 +349,7 @@ class Rights:
         )
 
     def test(self, rule: str, query: Record) -> tuple[bool, ...]:
-        """Return for each record whether it meets a query.
-
-        :param rule: The name of the rule that returned it.
-        :raises BadRequest: The query is not understood.
-        """
+        """Return for each record whether it meets a query, which a rule returned."""
         # An object may not look at it.
         if query is NO_RECORD:
             return (False,) * len(self._records)

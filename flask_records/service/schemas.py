@@ -60,9 +60,7 @@ class Relation(t.NamedTuple):
 
 
 class Schemas(t.NamedTuple):
-    """The JSON Schemas of what one caller sends to a service, and gets from it. Those
-    of an object without schemas are :data:`ANYTHING`.
-    """
+    """The JSON Schemas of what one caller sends to a service, and gets from it."""
 
     record: Schema = OBJECT
     """A record in an answer. ``$select`` may leave out what it does not require."""
@@ -116,9 +114,8 @@ ANYTHING: t.Final = Schemas(
 
 
 def schemas_of(service: Service, params: Params | None = None) -> Schemas:
-    """Return the JSON Schemas of a service as one caller sees them: its object's
-    with the schemas of the classes that check its calls. Without params, they are what
-    all clients together see.
+    """Return the JSON Schemas of a service as one caller, or all clients together, see
+    them: its object's with the schemas of the classes that check its calls.
     """
     parts, classes = service.capabilities, service.schemas
     schemas = parts.schemas_for(params)
@@ -153,9 +150,8 @@ def schemas_of(service: Service, params: Params | None = None) -> Schemas:
 
 
 def _merge_body(data: DataSchema, body: Schema, own: Schema, record: Schema) -> Schema:
-    """Return the schema of a body by a class, without the fields that the model does
-    not take, and with those that a class which allows others leaves to it. It may
-    repeat values of the record.
+    """Return the schema of a body by a class: without the fields that the model does
+    not take but for repeated ones, with those that the class leaves to it.
     """
     fields, readable = own.get("properties", {}), record.get("properties", {})
     repeated = readable.keys() & body.get("required", ())

@@ -239,10 +239,8 @@ class Service(CallSignals, Methods):
         return t.cast("sa.Select[t.Any]", statement)
 
     def params_of_find(self, params: Params) -> Params:
-        """Return params for a find that the caller of other params makes, limited to
-        the records that it may find. Its hooks do not run.
-
-        :raises RecordsError: The caller may not find records.
+        """Return params for a find of the same caller, limited to the records that it
+        may find. Its hooks do not run.
         """
         own = params._state.rules if params._state.service is self else None
         state = CallState(self, rules=[*(own or ())])
@@ -297,11 +295,7 @@ class Service(CallSignals, Methods):
         """Refuse an external call that needs a valid token and has none. A transport
         calls this before it looks at the query and the data.
 
-        :param context: The call, with its provider and the caller's credentials.
         :param is_counted: ``False`` for a part of a call, which no limit counts.
-        :raises NotAuthenticated: The call needs a token, or has an invalid one.
-        :raises TooManyRequests: There were too many calls.
-        :raises RecordsError: A guard of the service refuses the call.
         """
         if context.params.provider is None:
             return
@@ -321,10 +315,7 @@ class Service(CallSignals, Methods):
         """Run a call of a client as :meth:`call` does, and return its answer. Nothing
         is committed if a value that a hook or an object has made can't be encoded.
 
-        :param context: The call.
         :param encode: Returns the answer of the transport.
-        :raises RecordsError: The call has failed, and no error hook has handled that.
-            An error of another class, such as one of ``encode``, is raised as it is.
         """
         self.pipeline.run(context, is_final=True, encode=encode)
         answer: Answer | None = context.params._state.answer
@@ -332,12 +323,9 @@ class Service(CallSignals, Methods):
 
     def call(self, context: HookContext) -> HookContext:
         """Run a call: hooks, the method, hooks, the commit, events. Return its context,
-        which has the result.
+        which has the result. A call with a provider commits what the application has in
+        progress, too, since nobody would after the transport.
 
-        A call with a provider commits what the application has in progress, too, since
-        nobody would after the transport.
-
-        :param context: The call.
         :raises RecordsError: The call has failed, and no error hook has handled that.
             An error of another class is raised as it is.
         """
@@ -345,8 +333,8 @@ class Service(CallSignals, Methods):
         return self.pipeline.run(context, is_final=is_final)
 
     def result_of(self, context: HookContext, caller: Params | None = None) -> t.Any:
-        """Return the result of a call that was made in Python: what the caller may see,
-        if it is a client.
+        """Return the result of a call made in Python: what a client may see if its
+        caller is one.
         """
         if context.params.provider is None:
             return context.result

@@ -44,11 +44,7 @@ NO_PACKAGE: t.Final = """\
 
 @dataclass(frozen=True)
 class MethodSchemas:
-    """The schemas of one method, which check its calls and convert their values.
-
-    A record that is written in Python may leave out what a schema requires, and have
-    what the schema does not.
-    """
+    """The schemas of one method, which check its calls and convert their values."""
 
     data: DataSchema | None = None
     """The schema of a body."""
@@ -63,10 +59,7 @@ class MethodSchemas:
     """``list`` or :class:`.Page` if find gives several records, ``None`` for one."""
 
     def check_query(self, context: HookContext) -> None:
-        """Check the query of a call.
-
-        :raises BadRequest: It does not fit.
-        """
+        """Check the query of a call, and convert its values."""
         schema = self.query
 
         if schema is None:
@@ -82,10 +75,7 @@ class MethodSchemas:
         context.params.query = {**others, **values}
 
     def check_data(self, context: HookContext) -> None:
-        """Check the data of a call. Its values are converted.
-
-        :raises BadRequest: It does not fit.
-        """
+        """Check the data of a call, and convert its values."""
         schema, params = self.data, context.params
 
         if schema is None or context.data is None:
@@ -132,10 +122,7 @@ class MethodSchemas:
         return values, problems | _unknown(others)
 
     def check_result(self, context: HookContext, result: t.Any) -> t.Any:
-        """Return the result of a method in its form for clients.
-
-        :raises ValueError: It does not fit.
-        """
+        """Return the result of a method in its form for clients."""
         schema = self.result
 
         if schema is None:
@@ -165,11 +152,7 @@ class MethodSchemas:
 
 
 def check_depth(context: HookContext) -> None:
-    """Refuse data of a client for a method of the application that nests so deep that
-    it could not be answered as JSON.
-
-    :raises BadRequest: It does.
-    """
+    """Refuse data of a client that nests too deep to be answered as JSON."""
     is_client = context.params.provider is not None
 
     if is_client and is_deeper(context.data, MAX_JSON_DEPTH):
@@ -177,11 +160,7 @@ def check_depth(context: HookContext) -> None:
 
 
 def check_types(context: HookContext) -> None:
-    """Refuse the data of a client if values are not of the type of their field, so that
-    hooks do not meet them.
-
-    :raises BadRequest: There is one, or a body is not an object.
-    """
+    """Refuse values of a client that do not fit their field, before hooks meet them."""
     is_client = context.params.provider is not None
     # A stream has no values yet.
     is_read = not isinstance(context.data, IOBase)
@@ -197,13 +176,8 @@ def read_schemas(
 ) -> dict[str, MethodSchemas]:
     """Return the schemas of a service by method.
 
-    :param option: The option: by method, the model of its data, or a mapping of
-        ``data``, ``query`` and ``result`` to models.
     :param is_model: ``True`` if the six methods belong to a mapped class, whose
         queries and records have rules of their own.
-    :raises TypeError: The option has another form, or something is not a model.
-    :raises ValueError: It names something that does not exist.
-    :raises RuntimeError: Pydantic is not installed.
     """
     if not isinstance(option, Mapping):
         raise TypeError(
@@ -261,11 +235,8 @@ def _schema_of(place: str, path: str, value: t.Any) -> DataSchema:
 def _each_body(
     context: HookContext, check: Callable[[Record], tuple[Record, dict[str, Problem]]]
 ) -> Record | list[Record]:
-    """Return the data of a call with each body replaced by a checked one. Bodies of a
-    list after the first :data:`.MAX_ERRORS` problems are not looked at.
-
-    :raises BadRequest: A body is not an object, has problems, or the method takes no
-        list.
+    """Return the data of a call with each body replaced by a checked one, up to
+    :data:`.MAX_ERRORS` problems.
     """
     is_one = isinstance(context.data, dict)
     bodies, checked = [context.data] if is_one else context.bodies, []
