@@ -45,13 +45,9 @@ class Node(dict[str | int, t.Any]):
     end = 0
     """The index after the last one."""
 
-    has_names = False
-    """``True`` for a mapping."""
-
     def put(self, key: Step, value: t.Any) -> None:
-        """Set a part. If there is one already, both become items of a list.
-
-        :param key: The name or the index, or ``None`` for the end of a list.
+        """Set a part, ``None`` at the end of a list. If there is one already, both
+        become items of a list.
         """
         key = self.end if key is None else key
 
@@ -61,10 +57,8 @@ class Node(dict[str | int, t.Any]):
             self._set(key, value)
 
     def inner(self, key: Step) -> Node:
-        """Return the mapping or list at a name or index. A value that is there becomes
-        its first item.
-
-        :param key: ``None`` stands for the first item of a list.
+        """Return the mapping or list at a name or index, ``None`` for the first. A
+        value that is there becomes its first item.
         """
         key = 0 if key is None else key
         part = self.get(key)
@@ -83,29 +77,22 @@ class Node(dict[str | int, t.Any]):
     def _set(self, key: str | int, part: t.Any) -> None:
         self[key] = part
 
-        if isinstance(key, str):
-            self.has_names = True
-        elif key >= self.end:
-            self.end = key + 1
+        if isinstance(key, int):
+            self.end = max(self.end, key + 1)
 
     def build(self, limit: int) -> dict[str, t.Any] | list[t.Any]:
-        """Return the list that all parts are items of, or a mapping.
-
-        :param limit: The first index that a list does not have.
-        """
-        parts: dict[t.Any, t.Any] = {
+        """Return a list if the indices of all parts are below a limit, or a mapping."""
+        parts = {
             key: part.build(limit) if type(part) is Node else part
             for key, part in self.items()
         }
 
-        if not self.end:
-            return parts
+        if any(isinstance(key, str) for key in parts):
+            return {str(key): part for key, part in parts.items()}
 
-        if not self.has_names and self.end <= limit:
-            return [parts[index] for index in sorted(parts)]
-
-        names = parts if self.has_names else sorted(parts)
-        return {str(name): parts[name] for name in names}
+        items = {key: parts[key] for key in sorted(parts)}
+        is_list = self.end <= limit
+        return [*items.values()] if is_list else {str(k): v for k, v in items.items()}
 
 
 def parse(text: str, array_limit: int = ARRAY_LIMIT) -> dict[str, t.Any]:
@@ -129,12 +116,7 @@ def parse(text: str, array_limit: int = ARRAY_LIMIT) -> dict[str, t.Any]:
 def parse_pairs(
     pairs: Iterable[tuple[str, t.Any]], array_limit: int
 ) -> dict[str, t.Any]:
-    """Return the nested mapping of names with brackets, as :func:`parse` does.
-
-    :param pairs: The names, each with a text or a file.
-    :raises BadRequest: Names nest too deep, or one is too long, or empty, or leaves
-        open which item of a group is meant.
-    """
+    """Return the nested mapping of names with brackets and their texts or files."""
     root = Node()
 
     for name, value in pairs:
@@ -189,9 +171,7 @@ def _decode(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _steps(name: str) -> tuple[tuple[Step, ...], Step]:
-    """Return the keys and indices of a name, and the last one: ``None`` for empty
-    brackets.
-    """
+    """Return the keys of a name, and the last one: ``None`` for empty brackets."""
     if not NESTED.fullmatch(name):
         return (), name
 
