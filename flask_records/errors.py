@@ -202,12 +202,8 @@ class ForeignError(RecordsError):
 
 
 def to_records_error(error: Exception, *, debug: bool = False) -> RecordsError:
-    """Return any error as a client sees it.
-
-    An error of Werkzeug keeps its status and message. All others become a
-    :class:`GeneralError` whose message reveals nothing about the server.
-
-    :param debug: Show the message of any error, as an application in debug mode does.
+    """Return any error as a client sees it: Werkzeug's with its status and message, all
+    others as a :class:`GeneralError` that shows its message in ``debug`` alone.
     """
     if isinstance(error, RecordsError):
         return error

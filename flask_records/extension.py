@@ -227,7 +227,6 @@ class FlaskRecords(CallSignals):
             name=name,
         )
         parsers = self._body_parsers if body_parsers is None else body_parsers
-
         takes_streams = any(isinstance(each, StreamParser) for each in parsers.values())
 
         if takes_streams and added.capabilities.model is not None:

@@ -32,12 +32,7 @@ class Pagination:
 
     @classmethod
     def of(cls, value: Mapping[str, t.Any] | None) -> Pagination:
-        """Return the pagination of a service's option.
-
-        :param value: A mapping with ``default``, ``max`` and ``total``, or ``None`` for
-            no pages.
-        :raises RuntimeError: It has another key, or a value is not valid.
-        """
+        """Return the pagination of an option, ``None`` for no pages."""
         checks = {"default": COUNT, "max": COUNT, "total": FLAG}
         example = {"default": 10, "max": 50}
         return cls(**read_settings("paginate", value, checks, example=example))
@@ -48,10 +43,7 @@ class Pagination:
         return self.default is not None
 
     def limit(self, requested: int | None) -> int | None:
-        """Return the maximum number of records that find returns, or ``None`` for all.
-
-        :param requested: The ``$limit`` of the query.
-        """
+        """Return the number of records that a ``$limit`` gets, ``None`` for all."""
         size = self.default if requested is None else requested
 
         if self.max is None:
@@ -89,11 +81,7 @@ class Page(t.Generic[R]):
 
 
 def with_records(result: t.Any, change: Callable[[Record], Record]) -> t.Any:
-    """Return a result with other records.
-
-    :param result: A record, a list of records, a page, or anything else.
-    :param change: Returns the record in place of another one.
-    """
+    """Return a record, a list, a page, or anything else, with each record changed."""
     if isinstance(result, Page):
         return replace(result, data=with_records(result.data, change))
 

@@ -185,18 +185,12 @@ def not_for(operator: str) -> Problem:
 
 
 def no_record(record: str) -> Problem:
-    """Return the problem of an identifier that names no record.
-
-    :param record: The identifier as it is shown.
-    """
+    """Return the problem of an identifier that names no record."""
     return Problem(f"names {record}, which is not there", "reference")
 
 
 def add_codes(errors: t.Any) -> t.Any:
-    """Return the problems of an error with their codes.
-
-    :param errors: A mapping from fields to problems. Anything else stays as it is.
-    """
+    """Return the problems of an error, if they are by field, with their codes."""
     if not isinstance(errors, Mapping):
         return errors
 

@@ -65,8 +65,8 @@ TEXTS: t.Final = Check(
 
 
 def misspelled_settings(config: Iterable[str]) -> list[str]:
-    """Return the keys that are almost names of settings. ``from_prefixed_env`` makes
-    one with small letters of a variable with one underscore in place of two.
+    """Return the keys that are almost names of settings: misspelled, or with small
+    letters, of a variable with one underscore in place of two.
     """
     others = [k for k in config if k.startswith("RECORDS_") and k not in NAMES]
     return [
@@ -85,13 +85,10 @@ def read_settings(
     *,
     example: Mapping[str, t.Any],
 ) -> dict[str, t.Any]:
-    """Return checked settings by key.
+    """Return checked settings by key, none for ``None``.
 
-    :param place: The name of the settings, for errors.
-    :param settings: A mapping, or ``None`` for no settings.
-    :param checks: The checks of the values by key. There are no other keys.
-    :param example: Valid settings, for errors.
-    :raises RuntimeError: A key is unknown, or a value is not valid.
+    :param place: The name of the settings, for errors, as is the example.
+    :raises RuntimeError: A key has no check, or a value is not valid.
     """
     if settings is None:
         return {}
@@ -117,7 +114,6 @@ def read_settings(
 def names_of(option: str, value: t.Any) -> tuple[str, ...]:
     """Return the names that an option lists, a set in alphabetical order.
 
-    :param option: The name of the option, for the error.
     :raises TypeError: The value is not a list of names.
     """
     is_one = isinstance(value, str) or not isinstance(value, Iterable)
@@ -140,10 +136,7 @@ def mapping_of(
 ) -> Mapping[str, t.Any]:
     """Return what an option has by name: nothing for ``None``.
 
-    :param option: The name of the option, for the error.
-    :param example: A valid value as Python writes it, for the error.
-    :param class_: The class of what it has.
-    :raises TypeError: The value is not a mapping of names to that.
+    :raises TypeError: The value is not a mapping of names to objects of the class.
     """
     if value is None:
         return {}

@@ -71,7 +71,6 @@ class OrderedSignal(Signal):
     def connect(self, receiver: F, sender: t.Any = ANY, weak: bool = False) -> F:
         """Connect a receiver, which is kept alive whatever ``weak`` says.
 
-        :param receiver: The function to call.
         :param sender: The name to connect it to. Every name by default.
         :raises ValueError: There is no such name.
         """

@@ -63,10 +63,8 @@ CHANGED: t.Final = "The record has changed since you read it. Load it again."
 
 @dataclass(eq=False, kw_only=True)
 class ServiceBlueprint:
-    """The HTTP side of one service.
-
-    :param authentications: The services by which callers log in. Without any, no
-        response depends on its caller.
+    """The HTTP side of one service. Without authentications, no response depends on its
+    caller.
     """
 
     service: Service = field(kw_only=False)
@@ -134,9 +132,7 @@ class ServiceBlueprint:
         return view
 
     def max_body_size(self, current: Request) -> int:
-        """Return the bytes of a body that a request may have, 0 if its caller may not
-        call.
-        """
+        """Return the bytes that a body may have, 0 if the caller may not call."""
         route = dict(current.view_args or {})
 
         try:
@@ -184,10 +180,7 @@ class ServiceBlueprint:
     def _answer_if_match(
         self, current: Request, context: HookContext
     ) -> ResponseReturnValue:
-        """Answer a call if a read of its URL has one of the tags in ``If-Match``.
-
-        :raises PreconditionFailed: It has none of them.
-        """
+        """Answer a call if a read of its URL has one of the tags in ``If-Match``."""
         service, id, query = self.service, context.id, deepcopy(context.params.query)
         # Nobody else writes the record until the commit.
         params = replace(context.params, query=query, extra={}, lock=True)

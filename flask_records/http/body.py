@@ -72,8 +72,6 @@ def parse_json(request: Request) -> t.Any:
 def parse_form(request: Request) -> dict[str, t.Any]:
     """Return the data of a URL-encoded form, parsed as a query string. All values are
     text, and lists of any length stay lists.
-
-    :raises BadRequest: The body is not a form.
     """
     form = _form_of(request)
 
@@ -92,7 +90,7 @@ class BoundedParser:
     """The maximum size of a body in bytes, the application's by default."""
 
     def __post_init__(self) -> None:
-        if self.max_size is not None and not COUNT.is_valid(self.max_size):
+        if not COUNT.or_none().is_valid(self.max_size):
             raise ValueError(
                 f"'max_size' must be a positive integer, not {self.max_size!r}."
             )
@@ -114,17 +112,10 @@ class MultipartParser(BoundedParser):
 
     ``max_size`` is the maximum size of the whole form in bytes, the application's
     by default.
-
-    :raises ValueError: The size is not a positive integer.
     """
 
     def __call__(self, request: Request) -> dict[str, t.Any]:
-        """Return the data of a form. Names are read as in other forms, and a file
-        input without a file is left out.
-
-        :raises BadRequest: The body is not a form, or is not there to its end.
-        :raises RequestEntityTooLarge: The form is too large.
-        """
+        """Return the data of a form. A file input without a file is left out."""
         form = _form_of(request)
         files = [pair for pair in request.files.items(multi=True) if pair[1].filename]
         return parse_pairs([*form.items(multi=True), *files], PARAMETER_LIMIT)
@@ -145,8 +136,6 @@ class StreamParser(BoundedParser):
 
     ``max_size`` is the maximum size of a body in bytes, the application's by
     default. To read more raises a 413, and what is cut off a 400.
-
-    :raises ValueError: The size is not a positive integer.
     """
 
     def __call__(self, request: Request) -> io.BufferedReader:
@@ -184,16 +173,11 @@ BODY_PARSERS: Mapping[str, BodyParser] = {
 
 
 def read_body(
-    request: Request,
-    method: str,
-    parsers: Mapping[str, BodyParser],
+    request: Request, method: str, parsers: Mapping[str, BodyParser]
 ) -> t.Any:
     """Return the data of a request: an empty object for a custom method without a body.
 
-    :raises BadRequest: There is no body, no parser supports its type, it can't be read,
-        or the data is neither an object nor an array.
-    :raises LengthRequired: It has neither a length nor an end.
-    :raises RequestEntityTooLarge: The body is larger than allowed.
+    :raises LengthRequired: The body has neither a length nor an end.
     """
     parser = parser_of(request, parsers)
 
@@ -256,10 +240,7 @@ def _data_without_body(method: str) -> dict[str, t.Any]:
 
 
 def has_body(request: Request) -> bool:
-    """Return ``True`` if a request has a body that is not empty.
-
-    :raises BadRequest: It can't be read.
-    """
+    """Return ``True`` if a request has a body that is not empty."""
     if request.content_length is not None:
         return request.content_length > 0
 
@@ -271,9 +252,7 @@ def has_body(request: Request) -> bool:
 
 
 def _passes_on(request: Request) -> bool:
-    """Return ``True`` if a server passes on bodies without a length. Werkzeug takes
-    them for empty ones otherwise.
-    """
+    """Return whether a server passes on bodies without a length, or drops them."""
     return bool(request.environ.get("wsgi.input_terminated"))
 
 
@@ -296,10 +275,7 @@ def max_size(request: Request, parser: BodyParser | None) -> int:
 
 
 def _form_of(request: Request) -> MultiDict[str, str]:
-    """Return the texts of a form.
-
-    :raises BadRequest: The body is not a form, or is not there to its end.
-    """
+    """Return the texts of a form, and read its files."""
     # HTTP middleware may have read the form already, without a notice of errors.
     if "form" in vars(request) and not (request.form or request.files):
         raise _broken_body(NO_FORM)
@@ -310,10 +286,7 @@ def _form_of(request: Request) -> MultiDict[str, str]:
 
 
 def _read(function: Callable[[], T], message: str = BROKEN) -> T:
-    """Call a function that reads from the client.
-
-    :raises BadRequest: The connection is broken, or the body malformed.
-    """
+    """Call a function that reads from the client, whose errors are 400s."""
     try:
         return function()
     except RequestEntityTooLarge:

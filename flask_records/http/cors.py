@@ -36,10 +36,7 @@ class CorsSettings(t.NamedTuple):
 
     @classmethod
     def of(cls, app: Flask) -> CorsSettings:
-        """Return the settings of an application.
-
-        :raises RuntimeError: A key is unknown, or a value is not valid.
-        """
+        """Return the settings of an application."""
         example = {"origins": ["https://app.example"]}
         checks = {"origins": ORIGINS, "credentials": FLAG}
         value = app.config.get(SETTING)
@@ -59,8 +56,6 @@ class CorsSettings(t.NamedTuple):
 def init_app(app: Flask) -> None:
     """Add the headers of Flask-CORS to the responses of services, of the OpenAPI
     document and of our files in an application, errors included.
-
-    :raises RuntimeError: A setting is not valid, or Flask-CORS is not installed.
     """
     origins, credentials = CorsSettings.of(app)
 

@@ -52,9 +52,7 @@ class PageSettings:
     """The settings of pages."""
 
     enabled: bool | None = None
-    """``True`` or ``False`` to have the pages or not. By default, an application has
-    them in debug mode, or for those whom ``allow`` names.
-    """
+    """By default, pages are there in debug mode, or for those whom ``allow`` names."""
 
     login: bool = False
     """``True`` to show data to callers with a valid login only."""
@@ -74,10 +72,7 @@ class PageSettings:
 
     @classmethod
     def of(cls, settings: t.Any, name: str) -> t.Self:
-        """Return the settings of an application.
-
-        :raises RuntimeError: A key is unknown, or a value is not valid.
-        """
+        """Return the settings of an application."""
         example = {"enabled": True}
         return cls(**read_settings(name, settings, cls.CHECKS, example=example))
 
@@ -92,11 +87,7 @@ class PageSettings:
         return self.login or self.allow is not None
 
     def check(self, params: Params) -> None:
-        """Refuse data to a caller who may not see it.
-
-        :raises NotAuthenticated: A login is needed.
-        :raises Forbidden: ``allow`` refuses the user.
-        """
+        """Refuse data to a caller who may not see it."""
         if self.needs_login and not params.authenticated:
             raise NotAuthenticated("Log in, and send the token as 'Bearer ...'.")
 
@@ -105,9 +96,7 @@ class PageSettings:
 
     @staticmethod
     def lets(rule: Callable[[t.Any], t.Any] | None, params: Params) -> bool:
-        """Return whether a function of the user returns ``True`` for a caller. Anything
-        else, such as an async generator, refuses the caller.
-        """
+        """Return whether a function of the user returns ``True`` for a caller."""
         is_asked = rule is not None and params.user is not None
         return is_asked and call(t.cast(t.Any, rule), params.user) is True
 
@@ -115,12 +104,8 @@ class PageSettings:
 def page_blueprint(
     name: str, package: str, errors: ErrorHandler, files_path: str, views: Views
 ) -> Blueprint:
-    """Return a blueprint of pages.
-
-    :param package: The package with its templates and files.
-    :param errors: Answers its errors.
-    :param files_path: The path of its files.
-    :param views: Its views with their paths, by the names of their endpoints.
+    """Return a blueprint of pages, given the package with its files, their path, and
+    views with their paths by endpoint.
     """
     blueprint = Blueprint(name, package, template_folder="templates")
     blueprint.after_request(forbid_sniffing)
@@ -144,10 +129,7 @@ def page_blueprint(
 
 
 def protect(response: Response, *, images: str = "'self' data:") -> Response:
-    """Return a page that loads from its own origin only, and is not kept.
-
-    :param images: The sources of its images.
-    """
+    """Return a page that loads from its own origin only, and is not kept."""
     # An application may have responses of another type by default.
     response.mimetype = "text/html"
     response.headers["Content-Security-Policy"] = POLICY.format(images=images)
@@ -157,9 +139,7 @@ def protect(response: Response, *, images: str = "'self' data:") -> Response:
 
 
 def send_json(body: bytes) -> Response:
-    """Return a response of JSON for one caller, which asks each time whether it has
-    changed.
-    """
+    """Return JSON for one caller, who asks each time whether it has changed."""
     response = json_response(body, 200)
     response.headers["ETag"] = weak_etag(response)
     response.headers["Cache-Control"] = "private, no-cache"

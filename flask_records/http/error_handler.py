@@ -80,7 +80,7 @@ class Outages(dict[str, float]):
 
 class ErrorHandler:
     """Turns errors into responses, and logs errors of the server. See section 7 of the
-    specification. :class:`.FlaskRecords` has the same options.
+    specification.
     """
 
     def __init__(
@@ -97,10 +97,7 @@ class ErrorHandler:
         self._outages = Outages()
 
     def init_app(self, app: Flask) -> None:
-        """Check the setting of an application, and handle its errors.
-
-        :raises RuntimeError: The setting is not valid.
-        """
+        """Check the setting of an application, and handle its errors."""
         settings, example = app.config.get(SETTING), {"codes": True}
         read_settings(SETTING, settings, {"codes": FLAG}, example=example)
         handlers = app.error_handler_spec[None][None]

@@ -147,10 +147,7 @@ def stream(
     """Return the response to a call whose result comes piece by piece. The first piece
     is there; the others come while the response is sent, in the context of the request.
 
-    :param encode: Returns a piece as bytes.
-    :param content_type: The media type of the response.
     :raises BadRequest: The client could not see whether it breaks or is over.
-    :raises Exception: The first piece has failed.
     """
     status = context.status_code or (201 if context.method == "create" else 200)
     pieces: Generator[t.Any, None, None] = context.sent

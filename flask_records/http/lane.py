@@ -31,9 +31,8 @@ PLACEHOLDER: t.Final = "<"
 
 
 class Lane:
-    """The URLs of services in one application, looked up before its URL map.
-
-    :param app: The application, whose ``create_url_adapter`` this replaces.
+    """The URLs of services in one application, whose ``create_url_adapter`` this
+    replaces.
     """
 
     def __init__(self, app: Flask) -> None:
@@ -80,10 +79,7 @@ class Lane:
                 self._below[url] = rule, placeholder.rstrip(">")
 
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
-        """Return the adapter that matches a request, if there is one.
-
-        :raises werkzeug.exceptions.HTTPException: The host is not valid.
-        """
+        """Return the adapter that matches a request, if there is one."""
         if request is None:
             return self._fallback(request)
 
@@ -111,18 +107,12 @@ class Lane:
         return ServiceAdapter(self._fallback, request, match)  # type: ignore[return-value]  # it has what Flask asks for
 
     def _rule_of(self, path: str) -> tuple[Rule, dict[str, t.Any]] | None:
-        rule = self._rules.get(path)
-
-        if rule is not None:
+        if rule := self._rules.get(path):
             return rule, {}
 
         url, _, value = path.rpartition("/")
         below = self._below.get(url)
-
-        if below is None or not value:
-            return None
-
-        return below[0], {below[1]: value}
+        return (below[0], {below[1]: value}) if below and value else None
 
 
 class ServiceAdapter:

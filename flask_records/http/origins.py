@@ -64,10 +64,8 @@ def origin_of(url: str) -> str | None:
 def parse_origins(value: t.Any, place: str) -> tuple[str, ...]:
     """Return the origins of a setting as browsers send them, ``("*",)`` for all.
 
-    :param value: A list of origins, one origin, ``"*"``, or ``None`` for none, as
-        :data:`ORIGINS` checks it.
-    :param place: The name of the setting.
-    :raises RuntimeError: A part is not an origin. The message names it.
+    :param value: A list, one origin, ``"*"``, or ``None`` for none.
+    :param place: The name of the setting, for errors.
     """
     if value in (None, "", ALL):
         return (ALL,) if value else ()

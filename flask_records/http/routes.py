@@ -52,9 +52,7 @@ class Routes:
         app.extensions[EXTENSION] = self
 
     def add(self, app: Flask, blueprint: Blueprint) -> str:
-        """Register a blueprint of a service or of pages below the prefix of the
-        services, and return its name.
-        """
+        """Register a blueprint below the prefix of services, and return its name."""
         prefix = join_prefixes(self.url_prefix, blueprint.url_prefix or "")
         app.register_blueprint(blueprint, url_prefix=prefix or None)
         request_started.connect(self._begin, app, weak=False)
@@ -69,8 +67,6 @@ class Routes:
     def check(self, app: Flask) -> None:
         """Check that requests reach the services, and that no other view of the
         application has a URL of a service.
-
-        :raises RuntimeError: They do not, or a view has one.
         """
         rules: dict[tuple[str, str, str], Rule] = {}
 
@@ -102,9 +98,8 @@ class Routes:
         return Map(rules, converters=self._converters)
 
     def service_at(self, path: str) -> tuple[str | None, dict[str, t.Any]]:
-        """Return the path of the service with a name, if any, and its placeholders.
-
-        :param path: Its path without the prefix of URLs, as clients of sockets name it.
+        """Return the path of the service that clients of sockets name, if any, and its
+        placeholders.
         """
         try:
             endpoint, route = self._names.bind("").match(f"/{path.strip('/')}")
@@ -114,10 +109,7 @@ class Routes:
         return t.cast("str", endpoint), dict(route)
 
     def _begin(self, app: Flask, **options: t.Any) -> None:
-        """Check the views that were added since, before the first request.
-
-        :raises RuntimeError: One has a URL of a service.
-        """
+        """Check the views that were added since, before the first request."""
         self.check(app)
         # Blinker looks anew at each send if a receiver is async.
         request_started.disconnect(self._begin, app)
@@ -152,10 +144,7 @@ def placeholders_of(rule: str) -> list[str]:
 
 
 def fill_placeholders(rule: str, value_of: Callable[[str], str]) -> str:
-    """Return a URL rule with values in place of its placeholders.
-
-    :param value_of: Returns the value of a placeholder by its name.
-    """
+    """Return a URL rule with values of its placeholders, by a function of the name."""
     return PLACEHOLDER.sub(lambda match: value_of(match["name"]), rule)
 
 

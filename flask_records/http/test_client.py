@@ -95,10 +95,7 @@ def error_of(body: Record) -> RecordsError:
 
 
 def _pairs(value: t.Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the names and values of a query string.
-
-    :raises ValueError: A list is empty, which a query string can't say.
-    """
+    """Yield the names and values of a query string."""
     if isinstance(value, (list, tuple)):
         if not value:
             raise ValueError(f"'{name}' is an empty list, which no query string has.")
