@@ -492,6 +492,19 @@ DOCUMENT: t.Final = Conversion(
 )
 """The conversion of JSON documents."""
 
+UNTYPED: t.Final = Conversion(
+    conversions.as_scalar,
+    is_ordered=False,
+    is_null_only=True,
+    null_texts=("null",),
+    # A body may have the text "null".
+    reads_json=True,
+)
+"""The conversion of an expression without a type: its values are the driver's. It can
+be null, and nothing else is compared with it: SQLite would compare it with texts, which
+no number equals.
+"""
+
 INTERVAL: t.Final = Conversion(conversions.as_interval, schema=SECONDS)
 
 TYPES: t.Final[Mapping[TypeKey, Row]] = {
@@ -521,8 +534,7 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
     sa.ARRAY: _arrays,
     sa.PickleType: None,
     TypeDecorator: _decorated,
-    # Of columns whose type is not known, and of functions that return text.
-    NullType: Conversion(conversions.as_text, schema=TEXT),
+    NullType: UNTYPED,
     "postgresql.INTERVAL": INTERVAL,
     "postgresql.DOMAIN": _domains,
     "postgresql.CITEXT": lambda type_, dialect: replace(

@@ -15,14 +15,12 @@ from urllib.parse import quote, unquote
 import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.ext.hybrid import HybridExtensionType
-from sqlalchemy.sql.elements import Null
 from sqlalchemy.sql.functions import next_value
-from sqlalchemy.types import NullType
 
 from ..errors import BadRequest
 from ..problems import Problem
 from .bounds import shorten
-from .column_types import conversion_of
+from .column_types import conversion_of, UNTYPED
 from .conversions import (
     as_scalar,
     Conversion,
@@ -52,18 +50,6 @@ OPAQUE: t.Final = Conversion(
 )
 """The conversion of a type that has no form on the wire of its own."""
 
-UNTYPED: t.Final = Conversion(
-    as_scalar,
-    is_ordered=False,
-    is_null_only=True,
-    null_texts=("null",),
-    # A body may have the text "null".
-    reads_json=True,
-)
-"""The conversion of an expression without a type: its values are the driver's. It can
-be null, and nothing else is compared with it.
-"""
-
 NO_FORM: t.Final = """\
 '{model}.{name}' is of type {type!r}, which {reason}. Give it a form on the wire, \
 converters={{{class_}: Converter(read, show)}}, or leave it out, hidden=['{name}'].\
@@ -75,15 +61,6 @@ NO_EXPRESSION: t.Final = """\
 The hybrid property '{name}' of '{model}' has no SQL expression, or a comparator. Give \
 it an expression, make it a plain property, or leave it out: hidden=['{name}'].\
 """
-
-TEXT_FUNCTIONS: t.Final = frozenset(
-    [
-        *("lower", "upper", "initcap", "trim", "ltrim", "rtrim", "replace"),
-        *("substr", "substring", "left", "right", "concat_ws", "group_concat"),
-        *("to_char", "date_format", "strftime"),
-    ]
-)
-"""The functions of databases that return text, of which SQLAlchemy knows no type."""
 
 OTHER_TABLE: t.Final = """\
 The hybrid property '{name}' of '{model}' reads another table, each row with each row. \
@@ -326,12 +303,11 @@ def _field(
     conversion = conversion_of(type_, dialect)
     converter = converter_for(options.converters, name, type_)
 
-    # SQLite would compare it with texts, which no number equals. A converter that reads
-    # says what it is compared with.
-    if isinstance(type_, NullType) and not _is_text(expression, dialect):
-        conversion = conversion if converter and converter.read else UNTYPED
-
     if converter is not None:
+        # A converter that reads says what is compared.
+        if converter.read and conversion is UNTYPED:
+            conversion = Conversion(as_scalar)
+
         conversion = apply_converter(conversion or OPAQUE, converter)
     elif conversion is None or (
         conversion.doubt == "one-way" and name not in options.hidden
@@ -379,22 +355,6 @@ def _hybrid(mapper: orm.Mapper[t.Any], details: dict[str, str]) -> t.Any:
         raise ValueError(OTHER_TABLE.format(**details))
 
     return expression
-
-
-def _is_text(expression: t.Any, dialect: sa.Dialect | None) -> bool:
-    """Return ``True`` for an expression without a type that may be compared with text:
-    a function that returns text, a column of a type that SQLAlchemy does not know, or
-    null, which ``query_expression`` has.
-    """
-    element: t.Any = sa.label("", expression).element
-    is_function = isinstance(element, sa.Function)
-    is_column = isinstance(getattr(element, "table", None), sa.Table)
-    # A column of SQLite without a type holds values of all types.
-    return (
-        (is_function and element.name.lower() in TEXT_FUNCTIONS)
-        or (is_column and getattr(dialect, "name", "") != "sqlite")
-        or isinstance(element, Null)
-    )
 
 
 def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:

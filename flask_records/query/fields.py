@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .field import composite_of, fields_of, is_kept, UNTYPED
+from .column_types import UNTYPED
+from .field import composite_of, fields_of, is_kept
 
 if t.TYPE_CHECKING:
     from .conversions import Schema
@@ -141,7 +142,9 @@ class Fields:
         if not is_composite:
             self._check_id()
 
-        if UNTYPED in [each.conversion for each in self.identifying]:
+        is_on_sqlite = getattr(dialect, "name", "") == "sqlite"
+
+        if is_on_sqlite and UNTYPED in [each.conversion for each in self.identifying]:
             raise ValueError(NO_TYPE.format(model=model.__name__, name=", ".join(keys)))
 
     def is_unique(self, name: str) -> bool:

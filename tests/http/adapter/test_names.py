@@ -242,26 +242,6 @@ def test_an_expression_is_compared_by_its_type(database_url):
 
 
 @pytest.mark.parametrize(
-    ("query", "ids"),
-    [
-        ("initial=A", [1]),
-        ("lower=abc", [1]),
-        ("lower%5B$gt%5D=abc", [2]),
-        ("rank=1", []),
-        ("rank=null", [1, 2]),
-    ],
-)
-def test_functions_that_return_text_need_no_type(database_url, query, ids):
-    with client_of(Title, database_url, hidden=["length"]) as client:
-        for text in ("Abc", "B"):
-            client.post("/things", json={"text": text})
-
-        found = client.get(f"/things?{query}&$sort%5Bid%5D=1").json
-
-        assert [record["id"] for record in found] == ids
-
-
-@pytest.mark.parametrize(
     ("name", "other"), [("order.no", "order_no"), ("$price", "price"), ("a[b]", "a_b")]
 )
 def test_a_name_with_a_meaning_in_queries_is_refused(name, other):
