@@ -16,7 +16,6 @@ from decimal import Decimal
 from itertools import chain
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.types import TypeDecorator
 from werkzeug.datastructures import FileStorage
 
@@ -24,7 +23,7 @@ from ..problems import no_choice, NOT_VALID
 from .conversions import as_naive_moment, Cast, python_type, Unreadable
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     Pair: t.TypeAlias = tuple[t.Any, t.Any]
     """The form of a value, and the value."""
@@ -52,13 +51,8 @@ SAMPLES: t.Final[tuple[t.Any, ...]] = (
 )
 """The values that a type is tried with, the last ones texts that stand for objects."""
 
-NUMBERS: t.Final = (int, float, Decimal)
-
-STORED_CLASSES: t.Final[dict[type[t.Any], tuple[type[t.Any], ...]]] = {
-    **dict.fromkeys(NUMBERS, NUMBERS),
-    **dict.fromkeys((uuid.UUID, getattr(postgresql, "BitString", str)), (str,)),
-}
-"""The classes of further values that columns of values of a class store."""
+COERCED: t.Final = (int, float, Decimal, uuid.UUID)
+"""The classes of columns that take values of other classes, and give back their own."""
 
 
 class Trial:
@@ -77,26 +71,13 @@ class Trial:
         """The class of these values, if they are all of one that is known."""
         self._bind = _processor(type_, "process_bind_param", dialect)
         self._result = _processor(type_, "process_result_value", dialect)
-        # The times of a column with a zone have one, if its type leaves the choice.
-        is_zoned = bool(getattr(impl, "timezone", False))
-        samples = sorted(SAMPLES, key=lambda each: each is ZONED, reverse=is_zoned)
+        self._members: dict[t.Any, t.Any] = {}
         self._gives_others = self._reads_stored = False
-        own_samples = _samples_of(type_)
-        own, first = self._first_of(own_samples, samples)
-
-        # A client's value is not read as one that is stored, which may run code, unless
-        # the type takes objects only.
-        if first is None and not self._gives_others:
-            self._reads_stored = True
-            own, first = self._first_of(own_samples, samples)
-            self._reads_stored = first is not None
-
-        # Some take no others than they give, such as keys with a prefix.
-        if first is None and not self._gives_others:
-            _, first = self._first_of((), [*self._results(samples)])
-
-        pair: Pair = first or (None, None)
-        self.form, self._value = pair
+        own = [self._try(each) for each in _samples_of(type_)]
+        samples = _samples_for(impl, self.stored_class)
+        pairs = chain(own, map(self._try, samples), map(self._try_stored, samples))
+        none: Pair = (None, None)
+        self.form, self._value = next(filter(None, pairs), none)
         """The form of the first value that came back, if any did, and the value."""
         self.is_one_way = self._gives_others and self.form is None
         """``True`` if it gives back other values than it takes, as a hash does."""
@@ -163,52 +144,25 @@ class Trial:
         return is_plain(form)
 
     def _read(self, value: t.Any) -> t.Any:
-        """Return a value as it comes back from the database, or the object of a value
-        that is stored, if the type takes objects only.
+        """Return a value as it comes back from the database."""
+        if isinstance(value, (str, int)):
+            value = self._members.get(value, value)
+
+        if self._reads_stored and is_plain(value):
+            value = self._result(value)
+
+        return self._result(self._store(value))
+
+    def _store(self, value: t.Any) -> t.Any:
+        """Return a value as the column has it: a float in a column of decimals as a
+        decimal, the text of a UUID as a UUID.
         """
-        try:
-            return self._result(self._from_column(self._bind(value)))
-        except Exception:
-            instance = self._result(value) if self._reads_stored else None
+        stored, class_ = self._bind(value), self.stored_class
 
-            if instance is None or is_plain(instance):
-                raise
+        if class_ not in COERCED or stored is None or isinstance(stored, class_):
+            return stored
 
-            self._bind(instance)
-            return instance
-
-    def _from_column(self, value: t.Any) -> t.Any:
-        """Return a value that was bound as the column gives it back: a number in a
-        column of decimals as a decimal, the text of a UUID as a UUID, a moment as its
-        date.
-        """
-        class_: t.Any = self.stored_class
-
-        if class_ is dt.date and isinstance(value, dt.datetime):
-            return value.date()
-
-        if isinstance(value, STORED_CLASSES.get(class_, ())):
-            return class_(str(value)) if class_ is Decimal else class_(value)
-
-        return value
-
-    def _first_of(
-        self, own: Sequence[t.Any], others: Sequence[t.Any]
-    ) -> tuple[list[Pair | None], Pair | None]:
-        """Return each of a type's own samples as it comes back, and the first sample of
-        all that does.
-        """
-        pairs = [self._try(sample) for sample in own]
-        return pairs, next(filter(None, chain(pairs, map(self._try, others))), None)
-
-    def _results(self, samples: Sequence[t.Any]) -> Iterator[t.Any]:
-        """Yield the plain values that it makes of samples as if they were stored."""
-        for sample in filter(self._fits, samples):
-            with suppress(Exception):
-                value = self._result(sample)
-
-                if is_plain(value):
-                    yield value
+        return int(stored) if class_ is int else class_(str(stored))
 
     def _form_of(self, value: t.Any) -> t.Any:
         return value if value is None or is_plain(value) else self._bind(value)
@@ -221,24 +175,44 @@ class Trial:
             return None
 
         try:
-            form, stored_value = self._form_of(value), self._bind(value)
+            form, stored = self._form_of(value), self._store(value)
         except Exception:
             # An object that its own type does not take, such as the hash of a password.
             self._gives_others = True
             return None
 
-        if not is_plain(form) or not self._fits(stored_value):
+        if not is_plain(form) or not self._fits(stored):
             return None
 
-        # The type may store a pickle of its own.
-        if self._reads_stored and is_plain(sample) and form != sample:
-            return None
+        # The members of an enumeration are read by their forms.
+        if isinstance(form, (str, int)) and not is_plain(sample):
+            self._members[form] = sample
 
         with suppress(Exception):
             if _is_equal(self._form_of(self._read(form)), form):
                 return form, value
 
             self._gives_others = True
+
+        return None
+
+    def _try_stored(self, sample: t.Any) -> Pair | None:
+        """Return the form and the value that the type makes of a sample as if it were
+        stored: a key with a prefix, or an object if the type takes nothing else.
+        """
+        if self._gives_others or not self._fits(sample):
+            return None
+
+        with suppress(Exception):
+            value = self._result(sample)
+
+            if is_plain(value):
+                return self._try(value)
+
+            # From now on, values of clients are read as stored ones. A pickle of a type
+            # is not the sample, and never read: it may run code.
+            self._reads_stored = value is not None and self._bind(value) == sample
+            return (sample, value) if self._reads_stored else None
 
         return None
 
@@ -250,7 +224,19 @@ class Trial:
         if class_ in (None, object):
             return self.stores_documents or not isinstance(value, (dict, list))
 
-        return isinstance(value, (class_, *STORED_CLASSES.get(class_, ())))
+        # SQLAlchemy has a class of texts for bits.
+        return isinstance(value, str if issubclass(class_, str) else class_)
+
+
+def _samples_for(impl: t.Any, class_: type[t.Any] | None) -> Sequence[t.Any]:
+    """Return the samples, those of the class of a column first, unless that is text,
+    which other values may be stored as.
+    """
+    # The times of a column with a zone have one, if its type leaves the choice.
+    is_zoned = bool(getattr(impl, "timezone", False))
+    own = None if class_ in (str, bytes) else class_
+    samples = sorted(SAMPLES, key=lambda each: each is ZONED, reverse=is_zoned)
+    return sorted(samples, key=lambda each: type(each) is not own)
 
 
 def is_tried(type_: TypeDecorator[t.Any]) -> bool:
