@@ -328,8 +328,7 @@ def _field(
         is_nullable=not isinstance(column, sa.Column) or bool(column.nullable),
         has_default=isinstance(column, sa.Column) and _has_default(mapper, column),
         is_usual=not _has_comparator(prop, type_),
-        has_short_times=getattr(dialect, "name", "") == "sqlite"
-        and _is_written_by_sql(column),
+        has_short_times=_has_short_times(type_, dialect),
     )
 
 
@@ -367,19 +366,15 @@ def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:
     )
 
 
-def _is_written_by_sql(column: t.Any) -> bool:
-    """Return ``True`` for a column that may have times in the form of SQLite's SQL."""
-    type_ = getattr(column.type, "impl_instance", column.type)
+def _has_short_times(type_: t.Any, dialect: sa.Dialect | None) -> bool:
+    """Return ``True`` for a type of times that SQL writes in another form on SQLite."""
+    type_ = getattr(type_, "impl_instance", type_)
     # A type of SQLite itself may store another form.
-    is_usual = (
-        isinstance(type_, (sa.DateTime, sa.Time))
+    return (
+        getattr(dialect, "name", "") == "sqlite"
+        and isinstance(type_, (sa.DateTime, sa.Time))
         and type(type_).__module__ == sa.DateTime.__module__
         and "sqlite" not in type_._variant_mapping
-    )
-    names = ("default", "onupdate", "server_default", "server_onupdate")
-    defaults = [getattr(column, name, None) for name in names]
-    return is_usual and any(
-        [e and (e.is_server_default or e.is_clause_element) for e in defaults]
     )
 
 

@@ -229,8 +229,8 @@ class Trial:
 
 
 def _samples_for(impl: t.Any, class_: type[t.Any] | None) -> Sequence[t.Any]:
-    """Return the samples, those of the class of a column first, unless that is text,
-    which other values may be stored as.
+    """Return the samples, first the ones of a column's class, unless that is text, as
+    which others may be stored.
     """
     # The times of a column with a zone have one, if its type leaves the choice.
     is_zoned = bool(getattr(impl, "timezone", False))
