@@ -23,8 +23,7 @@ from .bodies import Bodies
 from .call_paths import CallPaths
 from .fast_path import FastPath
 from .populate import Populate
-from .references import references_of
-from .relations import writable_relations
+from .references import references_of, writable_relations
 from .resolved_call import not_found, ResolvedCall
 from .writing import Guards, UnitOfWork
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typing as t
 from collections import defaultdict
-from contextlib import suppress
 from dataclasses import replace
 
 import sqlalchemy as sa
@@ -14,7 +13,7 @@ from sqlalchemy.sql import operators, visitors
 from ..errors import BadRequest
 from ..problems import UNKNOWN_RELATIONSHIP
 from ..query.bounds import AnswerSize, current_bounds, json_size, refused
-from ..query.operators import OR, POPULATE, SELECT, SORT
+from ..query.operators import POPULATE, SORT
 from ..query.paths import key_names, MAX_STEPS, single_key, split_paths
 from ..query.plans import Plan
 from ..service.globals import current_records
@@ -297,34 +296,6 @@ def _returns(first: Relationship, second: Relationship) -> bool:
     return {*second.local_remote_pairs} == {
         (remote, local) for local, remote in first.local_remote_pairs
     }
-
-
-def find_keys(
-    service: Service,
-    params: Params,
-    names: Sequence[str],
-    keys: Collection[tuple[t.Any, ...]],
-) -> set[tuple[t.Any, ...]]:
-    """Return the keys of the records that a caller finds in a service.
-
-    :param names: The names of the fields of a key.
-    """
-    caller = service.as_caller(params, paginate=False, is_counted=False)
-    fields = t.cast("Scope", service.capabilities.scope_for(params)).fields.stored
-    visible = set[tuple[t.Any, ...]]()
-
-    for chunk in chunks(keys):
-        each_of = [dict(zip(names, key, strict=True)) for key in chunk]
-        one_of: Record = {names[0]: {"$in": [key[0] for key in chunk]}}
-        query = one_of if len(names) == 1 else {OR: each_of}
-
-        for record in t.cast("list[Record]", caller.find({**query, SELECT: names})):
-            # A hook may have removed a value. It may be another form of the key.
-            with suppress(KeyError, ValueError):
-                pairs = [(fields[name].conversion, record[name]) for name in names]
-                visible.add(tuple([c.read(v, is_checked=False) for c, v in pairs]))
-
-    return visible
 
 
 def service_of(relationship: Relationship, paths: Mapping[str, str]) -> Service | None:

@@ -18,7 +18,7 @@ from ..query.paths import key_names
 from ..query.plans import Selection
 from ..settings import names_of
 from .bodies import Constructor, KEEP, SQLDefault
-from .relations import load_related, RelatedInstances
+from .references import load_related, RelatedInstances
 from .resolved_call import chunks, identifier, max_records
 
 if t.TYPE_CHECKING:
