@@ -15,6 +15,7 @@ from ..query import FieldOptions, Fields, Scope
 from ..query.field import values_of
 from ..query.fields import mapper_of
 from ..query.groups import is_grouping, resolve_groups
+from ..query.paths import single_key
 from ..query.plans import Plans, Selection
 from ..query.rules import NO_RULES
 from ..query.syntax import resolve
@@ -22,7 +23,7 @@ from ..service.context import Params
 from .bodies import Bodies
 from .call_paths import CallPaths
 from .fast_path import FastPath
-from .populate import Populate
+from .populate import links_of
 from .references import references_of, writable_relations
 from .resolved_call import not_found, ResolvedCall
 from .writing import Guards, UnitOfWork
@@ -103,9 +104,11 @@ class ServedModel:
         return Database(self.source, self.mapper)
 
     @cached_property
-    def populate(self) -> Populate:
-        """The relationships that can be shown."""
-        return Populate(self)
+    def link_keys(self) -> Mapping[str, str]:
+        """The fields by which relationships can be shown, by the names of these."""
+        relationships = self.mapper.relationships
+        keys = {each.key: single_key(each) for each in relationships}
+        return {name: key[0] for name, key in keys.items() if key}
 
     @cached_property
     def references(self) -> Sequence[Reference]:
@@ -236,7 +239,7 @@ class ServedModel:
             shown_if = {name: each for name, each in shown_if.items() if name in names}
 
         if query.populate:
-            links = self.populate.links(query.populate, params, scope.plain)
+            links = links_of(self, query.populate, params, scope.plain)
 
         return ResolvedCall(
             *(model, scope, params, query, links),
@@ -299,7 +302,7 @@ class Model:
         """The scope of clients before any field rule."""
         self.plans = Plans(self.fields)
         """The plans of reads."""
-        keys = served.populate.keys if served.syntax.populates else {}
+        keys = served.link_keys if served.syntax.populates else {}
         self.bodies = Bodies(self.fields, frozenset(served.writable), keys)
         """The reader of bodies."""
         self._fast_path = FastPath(self.fields)

@@ -340,7 +340,7 @@ def _relations(model: ServedModel, scope: Scope) -> dict[str, Relation]:
     """Return the relationships that a service shows, by name."""
     relations = {}
 
-    for name, key in model.populate.keys.items():
+    for name, key in model.link_keys.items():
         link = model.mapper.relationships[name]
         service = service_of(link, model.populate_paths)
 

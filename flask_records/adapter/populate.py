@@ -8,16 +8,16 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 from sqlalchemy import orm
-from sqlalchemy.sql import operators, visitors
+from sqlalchemy.sql import operators
 
 from ..errors import BadRequest
 from ..problems import UNKNOWN_RELATIONSHIP
 from ..query.bounds import AnswerSize, current_bounds, json_size, refused
 from ..query.operators import POPULATE, SORT
-from ..query.paths import key_names, MAX_STEPS, single_key, split_paths
+from ..query.paths import key_names, MAX_STEPS, split_paths
 from ..query.plans import Plan
 from ..service.globals import current_records
-from .resolved_call import chunks
+from .resolved_call import CHUNK, chunks
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -38,74 +38,61 @@ them in a call of their own.\
 """
 
 
-class Populate:
-    """The relationships of a model that ``$populate`` can name: those that one column
-    on each side joins.
+def links_of(
+    served: ServedModel,
+    names: Sequence[str],
+    params: Params,
+    visible: Collection[str],
+    path: str = "",
+    before: Relationship | None = None,
+) -> list[Link]:
+    """Return the links to the relationships of a model that a query names: those that
+    one column on each side joins.
 
-    :param served: The model.
+    :param names: The names, and paths over the relationships of related models.
+    :param visible: The names of the fields that the caller sees in all records.
+    :param path: The path to the model with a dot at its end, if there is one.
+    :param before: The last relationship of the path.
+    :raises BadRequest: A name is not a relationship that can be shown.
     """
+    links = []
 
-    def __init__(self, served: ServedModel) -> None:
-        self._served = served
-        self.keys: Mapping[str, str] = {
-            relationship.key: key[0]
-            for relationship in served.mapper.relationships
-            if (key := single_key(relationship))
-        }
-        """The fields by which relationships are loaded, by the names of these."""
+    for name, rests in split_paths(names).items():
+        full = f"{path}{name}"
 
-    def links(
-        self,
-        names: Sequence[str],
-        params: Params,
-        visible: Collection[str],
-        path: str = "",
-        before: Relationship | None = None,
-    ) -> list[Link]:
-        """Return the links to the relationships of a query.
+        if served.link_keys.get(name) not in visible or full.count(".") >= MAX_STEPS:
+            raise refused(full, UNKNOWN_RELATIONSHIP)
 
-        :param names: The names, and paths over the relationships of related models.
-        :param visible: The names of the fields that the caller sees in all records.
-        :param path: The path to the model with a dot at its end, if there is one.
-        :param before: The last relationship of the path.
-        :raises BadRequest: A name is not a relationship that can be shown.
-        """
-        links = []
+        relationship = served.mapper.relationships[name]
 
-        for name, rests in split_paths(names).items():
-            full = f"{path}{name}"
+        if before is not None and _returns(before, relationship):
+            raise BadRequest(RETURNS.format(path=full))
 
-            if self.keys.get(name) not in visible or full.count(".") >= MAX_STEPS:
-                raise refused(full, UNKNOWN_RELATIONSHIP)
+        service = service_of(relationship, served.populate_paths)
 
-            relationship = self._served.mapper.relationships[name]
+        if service is None:
+            raise refused(full, UNKNOWN_RELATIONSHIP)
 
-            if before is not None and _returns(before, relationship):
-                raise BadRequest(RETURNS.format(path=full))
+        link = Link(relationship, service, params, rests, served.database)
+        links.append(link)
 
-            service = service_of(relationship, self._served.populate_paths)
+        if not link.is_shown:
+            raise refused(full, UNKNOWN_RELATIONSHIP)
 
-            if service is None:
-                raise refused(full, UNKNOWN_RELATIONSHIP)
+        # Names are checked even if no record has the relationship.
+        if rests:
+            other = getattr(service.capabilities, "served", None)
 
-            link = Link(relationship, service, params, rests, self._served.database)
-            links.append(link)
+            if other is None or not other.syntax.populates:
+                raise refused(f"{full}.{rests[0]}", UNKNOWN_RELATIONSHIP)
 
-            if not link.is_shown:
-                raise refused(full, UNKNOWN_RELATIONSHIP)
+            links_of(other, rests, params, link.visible, f"{full}.", relationship)
 
-            # Names are checked even if no record has the relationship.
-            if rests:
-                served = getattr(service.capabilities, "served", None)
+    return links
 
-                if served is None or not served.syntax.populates:
-                    raise refused(f"{full}.{rests[0]}", UNKNOWN_RELATIONSHIP)
 
-                served.populate.links(
-                    rests, params, link.visible, f"{full}.", relationship
-                )
-
-        return links
+SORTED: t.Final = 10_000
+"""The number of records over a table between two models that are in order."""
 
 
 class Link:
@@ -179,12 +166,15 @@ class Link:
         if self._relationship.secondary is None:
             return self._others(keys, sizes)
 
-        pairs = self._pairs(keys)
-        others = self._others(list({pair[1] for pair in pairs}), sizes)
         related: dict[t.Any, list[Record]] = defaultdict(list)
+        pairs: dict[t.Any, list[t.Any]] = defaultdict(list)
 
-        for key, other_key in pairs:
-            related[key] += others.get(other_key, [])
+        for key, other_key in self._pairs(keys):
+            pairs[other_key].append(key)
+
+        for other_key, others in self._others([*pairs], sizes).items():
+            for key in pairs[other_key]:
+                related[key] += others
 
         return related
 
@@ -199,8 +189,9 @@ class Link:
         conversion = self._scope[name].conversion
         # The value in the record may be another form of the key.
         is_converted = conversion.show is not None
+        is_direct = self._relationship.secondary is None
 
-        for chunk in chunks(keys):
+        for chunk in chunks(keys, CHUNK if is_direct else SORTED):
             query: Record = {name: {"$in": chunk}, SORT: self._sort}
 
             if self._populated:
@@ -224,11 +215,9 @@ class Link:
     @property
     def _sort(self) -> Record:
         """The order of the relationship, by fields that the caller sees."""
-        relationship, scope = self._relationship, self._scope
-        # A table between the two orders its pairs.
-        is_own = relationship.secondary is None
-        order: t.Any = relationship.order_by if is_own else ()
-        mapper, sort = relationship.mapper, {}
+        mapper, scope = self._relationship.mapper, self._scope
+        order: t.Any = self._relationship.order_by
+        sort = {}
 
         for each in order or ():
             way = getattr(each, "modifier", None)
@@ -243,43 +232,18 @@ class Link:
 
         return sort
 
-    def _is_seen(self, column: t.Any) -> bool:
-        """Return ``True`` for a column of the table between the two, or of a field that
-        the caller sees. The order of another one would reveal its values.
-        """
-        relationship = t.cast("t.Any", self._relationship)
-        mapper = relationship.mapper
-
-        if not mapper.columns.contains_column(column):
-            return bool(relationship.secondary.c.contains_column(column))
-
-        return mapper.get_property_by_column(column).key in self._scope.plain
-
     def _pairs(self, keys: Sequence[t.Any]) -> list[tuple[t.Any, t.Any]]:
         relationship = t.cast("t.Any", self._relationship)
         own = relationship.synchronize_pairs[0][1]
-        other = relationship.secondary_synchronize_pairs[0][1]
-        order = relationship.order_by or ()
-        order = [each for each in order if all(map(self._is_seen, columns_in(each)))]
-        statement = sa.select(own, other).order_by(*order, own, other)
+        statement = sa.select(own, relationship.secondary_synchronize_pairs[0][1])
         pairs: list[tuple[t.Any, t.Any]] = []
-
-        if order:
-            statement = statement.where(relationship.secondaryjoin)
 
         with self._database.reading() as reading:
             for chunk in chunks(keys):
-                part = statement.where(own.in_(chunk))
-                rows: Sequence[t.Any] = reading.rows(Plan(part, {}))
+                rows = reading.rows(Plan(statement.where(own.in_(chunk)), {}))
                 pairs += [(row[0], row[1]) for row in rows]
 
         return pairs
-
-
-def columns_in(expression: t.Any) -> list[t.Any]:
-    """Return the columns in an expression."""
-    parts = visitors.iterate(expression)
-    return [each for each in parts if isinstance(each, sa.Column)]
 
 
 def _returns(first: Relationship, second: Relationship) -> bool:
