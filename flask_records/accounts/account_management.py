@@ -10,7 +10,7 @@ from types import MappingProxyType
 from ..authentication.limits import count_account
 from ..authentication.passwords import text_of
 from ..authentication.records import current_records
-from ..authentication.users import fields_of, is_address
+from ..authentication.users import is_address
 from ..errors import BadRequest, Conflict, Forbidden, NotAuthenticated
 from ..problems import NO_ADDRESS, Problem, TOO_LONG
 from ..service import Capabilities
@@ -20,7 +20,6 @@ from ..service.schemas import OBJECT, object_of, Schemas
 from .mailed_tokens import (
     invalid_token,
     MailedTokens,
-    print_mail,
     RESET,
     send_later,
     VERIFY,
@@ -44,12 +43,6 @@ MAX_ADDRESS: t.Final = 320
 """The number of characters of the longest address."""
 
 TEXT: t.Final[Schema] = {"type": "string"}
-
-NO_MAILS: t.Final = """\
-AccountManagement sends no mails. Give it a function that does: \
-AccountManagement(authentication, send=send_mail). In debug mode, mails are printed \
-without one.\
-"""
 
 NO_FIELD: t.Final = """\
 '{path}' has no field '{field}' that says whether the address of a user is confirmed. \
@@ -77,14 +70,9 @@ class AccountManagement(Capabilities):
     No answer reveals whether there is an account, but for the action ``checkUnique``.
 
     :param authentication: The service that logs the users in. Its store has the tokens.
-    :param send: Sends a :class:`.Mail`, in the background, after the commit. In debug
-        mode, mails are printed by default.
+    :param send: Sends a :class:`.Mail`, in the background, after the commit.
     :param verified: The field of a user that is ``True`` for a confirmed address, or
         ``None`` without one.
-    :param verify_lifetime: The seconds that an address can be confirmed. 5 days by
-        default.
-    :param reset_lifetime: The seconds that a forgotten password can be set anew. 2
-        hours by default.
     :raises ValueError: The authentication service has no store of tokens.
     """
 
@@ -97,10 +85,8 @@ class AccountManagement(Capabilities):
         self,
         authentication: AuthenticationService,
         *,
-        send: Callable[[Mail], t.Any] | None = None,
+        send: Callable[[Mail], t.Any],
         verified: str | None = "isVerified",
-        verify_lifetime: int = 5 * 24 * 60 * 60,
-        reset_lifetime: int = 2 * 60 * 60,
     ) -> None:
         if authentication.token_store is None:
             raise ValueError(
@@ -112,13 +98,7 @@ class AccountManagement(Capabilities):
         self._users = authentication.lookup
         self._field = authentication.username
         self._password = authentication.password
-        self._tokens = MailedTokens(
-            authentication,
-            authentication.token_store,
-            send or print_mail,
-            {VERIFY: verify_lifetime, RESET: reset_lifetime},
-        )
-        self._prints = send is None
+        self._tokens = MailedTokens(authentication, authentication.token_store, send)
         self._verified = authentication.verified = verified
         field, password = self._field, self._password
         user = object_of({field: TEXT}, required=[field])
@@ -144,14 +124,10 @@ class AccountManagement(Capabilities):
         """The function of each action, and the schema of its value."""
 
     def check(self, app: Flask, methods: Collection[str]) -> None:
-        """Check that mails are sent, and that clients can't confirm an address, or
-        change it, themselves.
+        """Check that clients can't confirm an address, or change it, themselves.
 
-        :raises RuntimeError: A check fails. The message has the cure.
+        :raises RuntimeError: They can. The message has the cure.
         """
-        if self._prints and not app.debug:
-            raise RuntimeError(NO_MAILS)
-
         for service in self._users.services.values():
             if self._users.has(service):
                 service.before("create", "update", "patch")(self._check_bodies)
@@ -313,7 +289,10 @@ class AccountManagement(Capabilities):
         value = _mapping(data.get("value"))
         user = self._caller(value, self._password, params)
         address = self._address_in(value.get("changes"))
-        self._check_address(address)
+
+        if not is_address(address):
+            raise self._problem(NO_ADDRESS)
+
         # Count the attempt also without an account.
         count_account(current_call.path, address)
         send_later(partial(self._mail_change, user[self._users.id], address))
@@ -376,27 +355,6 @@ class AccountManagement(Capabilities):
             raise self._problem(TOO_LONG)
 
         return address
-
-    def _check_address(self, address: str) -> None:
-        """Check a new address, also by the schemas of the users."""
-        users, fields = self._users.service, fields_of(self._users.service)
-        problem = None if is_address(address) else NO_ADDRESS
-
-        try:
-            if fields is not None:
-                fields.stored[self._field].conversion.read(address)
-        except ValueError as error:
-            problem = problem or Problem.of(error)
-
-        for method in ("create", "patch"):
-            schema = users.schemas[method].data if method in users.schemas else None
-
-            if schema is not None and self._field in schema.names:
-                problems = schema.check({self._field: address}, is_partial=True)[2]
-                problem = problem or problems.get(self._field)
-
-        if problem is not None:
-            raise self._problem(problem)
 
     def _problem(self, problem: Problem) -> BadRequest:
         field = self._field
