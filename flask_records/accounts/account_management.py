@@ -187,7 +187,7 @@ class AccountManagement(Capabilities):
         """Send the mail that confirms the address of a new user: a receiver of the
         event ``created`` of the users.
         """
-        send_later(partial(self._mail_to_user, record[self._users.id]))
+        send_later(partial(self._mail, VERIFY, record.get(self._field) or ""))
 
     def schemas_for(self, params: Params | None) -> Schemas:
         """Return the JSON Schemas of what a caller sends and gets."""
@@ -209,10 +209,6 @@ class AccountManagement(Capabilities):
     def _check_unique(self, data: Record, params: Params) -> None:
         user = self._users.find(self._address_in(data.get("value")))
         own_id = params.user_id if self._is_caller(params) else None
-
-        # Guesses of other identifiers would reveal which one has the address.
-        if str(data.get("ownId")) != str(own_id):
-            own_id = None
 
         if user is not None and user[self._users.id] != own_id:
             problem = Problem("Already taken.", "taken")
@@ -331,12 +327,6 @@ class AccountManagement(Capabilities):
 
         if user is not None and not (kind == VERIFY and self._is_verified(user)):
             self._tokens.issue(kind, kind, user, user[self._field])
-
-    def _mail_to_user(self, id: Id) -> None:
-        user = self._users.service._get(id)
-
-        if user.get(self._field) and not self._is_verified(user):
-            self._tokens.issue(VERIFY, VERIFY, user, user[self._field])
 
     def _mail_change(self, id: Id, address: str) -> None:
         if self._users.find(address) is None:

@@ -376,8 +376,7 @@ def test_own_address_is_unique_for_the_caller_alone(client, ann, ben):
         value = {"email": email_of(name)}
         return act(client, "checkUnique", value, headers, ownId=id).status_code
 
-    assert [check("ann", ann), check("ann", f"{ann}")] == [201, 201]
-    assert [check("ben", ben), check("ann", ben), check("ben", ann)] == [400] * 3
+    assert [check("ann", ann), check("ben", ben), check("ben", ann)] == [201, 400, 400]
 
 
 NO_ADDRESSES = [
