@@ -10,7 +10,7 @@ from types import MappingProxyType
 from ..authentication.limits import count_account
 from ..authentication.passwords import text_of
 from ..authentication.records import current_records
-from ..authentication.users import is_address
+from ..authentication.users import fields_of, is_address
 from ..errors import BadRequest, Conflict, Forbidden, NotAuthenticated
 from ..problems import NO_ADDRESS, Problem, TOO_LONG
 from ..service import Capabilities
@@ -286,9 +286,7 @@ class AccountManagement(Capabilities):
         user = self._caller(value, self._password, params)
         address = self._address_in(value.get("changes"))
 
-        if not is_address(address):
-            raise self._problem(NO_ADDRESS)
-
+        self._check_address(address)
         # Count the attempt also without an account.
         count_account(current_call.path, address)
         send_later(partial(self._mail_change, user[self._users.id], address))
@@ -345,6 +343,27 @@ class AccountManagement(Capabilities):
             raise self._problem(TOO_LONG)
 
         return address
+
+    def _check_address(self, address: str) -> None:
+        """Check a new address, also by the schemas of the users."""
+        users, fields = self._users.service, fields_of(self._users.service)
+        problems = [] if is_address(address) else [NO_ADDRESS]
+
+        for method in {"create", "patch"} & users.schemas.keys():
+            schema = users.schemas[method].data
+
+            if schema is not None and self._field in schema.names:
+                found = schema.check({self._field: address}, is_partial=True)[2]
+                problems += filter(None, [found.get(self._field)])
+
+        try:
+            if fields is not None:
+                fields.stored[self._field].conversion.read(address)
+        except ValueError as error:
+            problems.append(Problem.of(error))
+
+        if problems:
+            raise self._problem(problems[0])
 
     def _problem(self, problem: Problem) -> BadRequest:
         field = self._field

@@ -215,6 +215,9 @@ def add_views(app: Flask, service: AuthenticationService) -> None:
     if not app.secret_key:
         raise RuntimeError(f"{place} needs SECRET_KEY: logins are in Flask's session.")
 
+    if app.config["SESSION_COOKIE_SAMESITE"] is None:
+        app.logger.warning(f"{place} is safer with SESSION_COOKIE_SAMESITE = 'Lax'.")
+
     if str(app.config["SESSION_COOKIE_SAMESITE"]).lower() == "strict":
         raise RuntimeError(
             f"{place} needs SESSION_COOKIE_SAMESITE='Lax': users come back from the"

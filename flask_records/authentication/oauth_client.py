@@ -240,7 +240,10 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
 
         response = self._get(url, token)
         response.raise_for_status()
-        return _object(response)
+        media_type = response.headers.get("Content-Type", "")
+        # The ID token has claims, too.
+        is_token = media_type.startswith("application/jwt")
+        return {} if is_token else _object(response)
 
     def _email(self, token: Record, public: t.Any) -> Record:
         """Return the verified email of a user in claims: the public one, or else the

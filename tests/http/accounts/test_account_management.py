@@ -435,18 +435,31 @@ class CompanyUser(BaseModel):
 
 
 @in_sqlite
-def test_schemas_check_an_address_when_it_is_confirmed(store, mails, database_url):
-    records = make_records(store, mails, schemas={"patch": CompanyUser})
+@pytest.mark.parametrize("method", ["create", "patch"])
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [("ann@evil.test", "example"), ("a" * 100 + "@example.com", "100 characters")],
+)
+def test_schemas_are_asked_before_a_mail_is_sent(
+    store, mails, database_url, method, address, problem
+):
+    records = make_records(store, mails, schemas={method: CompanyUser})
 
     with served(records, database_url) as app:
         client = app.test_client()
-        register(client, "ann")
-        value = {"password": PASSWORD, "changes": {"email": "ann@evil.test"}}
-        headers = bearer(log_in(client)["accessToken"])
-        act(client, "identityChange", value, headers)
-        response = use_verify(client, mails[-1].token)
 
-    assert (response.status_code, [*response.json["errors"]]) == (400, ["email"])
+        with app.app_context():
+            ann = {"email": email_of("ann"), "password": PASSWORD}
+            records["users"].create(ann)
+
+        settle()
+        mails.clear()
+        value = {"password": PASSWORD, "changes": {"email": address}}
+        headers = bearer(log_in(client)["accessToken"])
+        response = act(client, "identityChange", value, headers)
+
+    assert (response.status_code, mails) == (400, [])
+    assert problem in response.json["errors"]["email"]
 
 
 @everywhere

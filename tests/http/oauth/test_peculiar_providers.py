@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
+from werkzeug.wrappers import Response
 
 from tests.http.oauth.messages import INVALID
 from tests.oauth_providers import (
@@ -74,6 +75,22 @@ def test_pkce_is_true_or_false(provider):
     with pytest.raises(RuntimeError, match=r"\['fake'\]\['pkce'\] must be True or"):
         with serving_logins({"fake": provider}):
             pass
+
+
+# Profiles that are signed or encrypted
+
+
+@pytest.mark.parametrize("text", ["a.b.c.d.e", "e30.e30.", ".."])
+def test_claims_of_the_id_token_serve_for_a_profile_that_is_a_token(
+    openid_site, openid, text
+):
+    openid.forged = {"name": "Ada"}
+    openid.answers["profile"] = Response(text, mimetype="application/jwt")
+
+    assert error_of(openid_site.log_in()) is None
+    assert [(user["name"], user["fakeId"]) for user in openid_site.users()] == [
+        ("Ada", "s-1")
+    ]
 
 
 # Addresses
