@@ -7,9 +7,7 @@ import math
 import re
 import time
 import typing as t
-from collections import defaultdict, deque
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from threading import Lock
 
 from flask import current_app, has_request_context, request
@@ -22,7 +20,7 @@ from .records import current_records
 from .token_table import digest_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from flask import Flask
     from flask_limiter import Limiter
@@ -45,6 +43,12 @@ COUNTED_APART: t.Final = (
     " environment, may be the Redis of RECORDS_REALTIME['message_queue']."
 )
 
+MAX_FAILURES: t.Final = (20, 100)
+"""The number of logins that may fail as one user, and from one address."""
+
+FAILURE_SECONDS: t.Final = 15 * 60
+"""The seconds after which failed logins are forgotten."""
+
 MAX_KEYS: t.Final = 10_000
 """The number of names and addresses whose failed logins are remembered."""
 
@@ -55,25 +59,15 @@ EXTENSION: t.Final = "records_limits"
 """The key of ``app.extensions`` with the limits, by the name of the call."""
 
 
-@dataclass(frozen=True)
 class FailedLogins:
-    """Refuses logins of an address, or as one user, of which too many have failed in
-    this process.
+    """Refuses logins as one user, or from one address, of which too many have failed in
+    this process, for the rest of some minutes.
     """
 
-    by_name: int = 20
-    """The number of logins as one user that may fail, from all addresses."""
-
-    by_address: int = 100
-    """The number of logins from one address that may fail, as all users."""
-
-    minutes: int = 15
-    """The minutes that they count."""
-
-    _times: dict[str, deque[float]] = field(
-        default_factory=lambda: defaultdict(deque), repr=False, compare=False
-    )
-    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._end = 0.0
+        self._lock = Lock()
 
     @contextmanager
     def attempt(self, name: str) -> Iterator[None]:
@@ -81,15 +75,17 @@ class FailedLogins:
 
         :raises TooManyRequests: Too many have failed.
         """
-        now = time.monotonic()
-        counts = {digest_of(name): self.by_name, client_address(): self.by_address}
+        keys = digest_of(name), client_address()
 
         with self._lock:
-            for key, most in counts.items():
-                self._check(key, most, now)
+            self._check(keys)
 
-            for key in counts:
-                self._times[key].append(now)
+            for key in keys:
+                # The key that has not failed for the longest time is the first.
+                self._counts[key] = self._counts.pop(key, 0) + 1
+
+            while len(self._counts) > MAX_KEYS:
+                del self._counts[next(iter(self._counts))]
 
         has_failed = False
 
@@ -100,29 +96,20 @@ class FailedLogins:
             raise
         finally:
             if not has_failed:
-                self._forget(counts, now)
+                with self._lock:
+                    for key in filter(self._counts.get, keys):
+                        self._counts[key] -= 1
 
-    def _forget(self, keys: Iterable[str], now: float) -> None:
-        with self._lock:
-            for times in filter(None, map(self._times.get, keys)):
-                if now in times:
-                    times.remove(now)
+    def _check(self, keys: tuple[str, ...]) -> None:
+        now = time.monotonic()
 
-    def _check(self, key: str, most: int, now: float) -> None:
-        times, seconds = self._times[key], self.minutes * 60
+        if now >= self._end:
+            self._counts, self._end = {}, now + FAILURE_SECONDS
 
-        while times and times[0] <= now - seconds:
-            times.popleft()
-
-        if len(times) >= most:
-            message = "Too many logins have failed. Try again later."
-            raise _too_many(message, times[0] + seconds - now)
-
-        # The key that has not failed for the longest time goes first.
-        self._times[key] = self._times.pop(key)
-
-        if len(self._times) > MAX_KEYS:
-            del self._times[next(iter(self._times))]
+        for key, most in zip(keys, MAX_FAILURES, strict=True):
+            if self._counts.get(key, 0) >= most:
+                message = "Too many logins have failed. Try again later."
+                raise _too_many(message, self._end - now)
 
 
 class Limits:

@@ -76,10 +76,7 @@ CHECKS: t.Final[Mapping[str, Check]] = {
         "issuer": NAME,
         "strategies": TEXTS,
         "passwords": MAPPING,
-        "failed_logins": Check(
-            lambda value: value is False or MAPPING.is_valid(value),
-            "a mapping such as {'by_name': 20}, or False",
-        ),
+        "failed_logins": FLAG,
         "oauth": MAPPING.secret(),
     }.items()
 }
@@ -91,9 +88,6 @@ MEMORY: t.Final = Check(
 
 PASSWORDS: t.Final = {"memory": MEMORY, "passes": COUNT, "min_length": COUNT}
 """The checks of the costs of a password, and of its length."""
-
-FAILED_LOGINS: t.Final = dict.fromkeys(("by_name", "by_address", "minutes"), COUNT)
-"""The checks of the limits of failed logins."""
 
 
 @dataclass(frozen=True)
@@ -148,8 +142,7 @@ class AuthenticationSettings:
         options.setdefault("refresh_lifetime", 30 * DAY)
         origins = CorsSettings.of(app).origins
         strategies = tuple(options.get("strategies", cls.strategies))
-        place, failed = f"{name}['failed_logins']", options.get("failed_logins")
-        limits = read_settings(place, failed or {}, FAILED_LOGINS, example={})
+        has_limits = options.get("failed_logins", True)
         passwords = read_settings(
             f"{name}['passwords']", options.get("passwords"), PASSWORDS, example={}
         )
@@ -157,7 +150,7 @@ class AuthenticationSettings:
             name=name,
             tokens=_tokens(app, name, options),
             passwords=Passwords(**passwords),
-            failed_logins=None if failed is False else FailedLogins(**limits),
+            failed_logins=FailedLogins() if has_limits else None,
             strategies=(*strategies, "refresh") if refresh else strategies,
             refresh_lifetime=_seconds(options["refresh_lifetime"]) if refresh else 0,
             oauth=OAuthSettings.parse(
