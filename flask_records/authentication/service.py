@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 
 from flask import current_app
-from werkzeug.datastructures import Headers
 
 from ..errors import NotAuthenticated
 from ..names import METHODS
@@ -34,9 +33,10 @@ from .tokens import REASONS, UserTokens, VerifiedUser
 from .users import Users
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from flask import Flask
+    from werkzeug.datastructures import Headers
 
     from ..service import Service
     from ..typing import Id, Record
@@ -358,27 +358,12 @@ class AuthenticationService(Capabilities):
 
         :param accepted: The names of the strategies that are accepted.
         """
-        own = [name for name in self.strategies if name in accepted]
-        others = [name for name in self.strategies if name not in accepted]
-        credentials = self._parse_first(own, headers)
 
-        if credentials is None:
-            return self._parse_first(others, headers)
+        def order(name: str) -> tuple[bool, bool]:
+            # A strategy of the application may read its own tokens of this header.
+            return name not in accepted, self.strategies[name] is JWT
 
-        # A strategy may name another one, which need not be accepted.
-        own = [name for name in own if name != credentials["strategy"]]
-        is_token = own and self.strategies.get(credentials["strategy"]) is JWT
-
-        if not is_token or self.has_signed(credentials[ACCESS_TOKEN]):
-            return credentials
-
-        # A strategy of the application may read its own token from this header.
-        rest = Headers([pair for pair in headers if pair[0].lower() != "authorization"])
-        readers = [name for name in own if not self._parse_first([name], rest)]
-        return self._parse_first(readers, headers) or credentials
-
-    def _parse_first(self, names: Iterable[str], headers: Headers) -> Record | None:
-        for name in names:
+        for name in sorted(self.strategies, key=order):
             parse = self.strategies[name].parse
             credentials = call(parse, headers) if parse else None
 
