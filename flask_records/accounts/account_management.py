@@ -353,8 +353,8 @@ class AccountManagement(Capabilities):
             schema = users.schemas[method].data
 
             if schema is not None and self._field in schema.names:
-                found = schema.check({self._field: address}, is_partial=True)[2]
-                problems += filter(None, [found.get(self._field)])
+                errors = schema.check({self._field: address}, is_partial=True)[2]
+                problems += filter(None, [errors.get(self._field)])
 
         try:
             if fields is not None:

@@ -67,13 +67,13 @@ def profile_of_claims(raw: Record) -> Profile:
     :raises ValueError: It has no usable identifier.
     """
     # Claims of OpenID, which have a `sub`, state it. Of others few have a field for it.
-    other = "sub" not in raw and raw.get("verified_email", True)
+    other = "sub" not in raw and raw.get("verified_email", raw.get("verified", True))
     is_kept = raw.get("email_verified", other) in (True, "true")
     return Profile(
         id=_id(raw.get("sub", raw.get("id"))),
         email=raw.get("email") if is_kept else None,
         email_verified=is_kept and "email_verified" in raw,
-        name=_first(raw, "name", "display_name", "login", "username"),
+        name=_first(raw, "name", "global_name", "display_name", "login", "username"),
         avatar=_first(raw, "picture", "avatar_url", "avatar"),
     )
 
@@ -81,24 +81,6 @@ def profile_of_claims(raw: Record) -> Profile:
 def _profile_of_microsoft(raw: Record) -> Profile:
     # The owner of a directory there can put any email into it.
     return replace(profile_of_claims(raw), email=None, avatar=None)
-
-
-def _profile_of_facebook(raw: Record) -> Profile:
-    picture = raw.get("picture")
-    image = picture.get("data") if isinstance(picture, Mapping) else None
-    url = image.get("url") if isinstance(image, Mapping) else None
-    return replace(profile_of_claims(raw), avatar=url)
-
-
-def _profile_of_discord(raw: Record) -> Profile:
-    id, image = _id(raw.get("id")), raw.get("avatar")
-    return Profile(
-        id=id,
-        email=raw.get("email") if raw.get("verified") is True else None,
-        email_verified=raw.get("verified") is True,
-        name=_first(raw, "global_name", "username"),
-        avatar=image and f"https://cdn.discordapp.com/avatars/{id}/{image}.png",
-    )
 
 
 @dataclass(frozen=True)
@@ -204,9 +186,8 @@ PROVIDERS: dict[str, Provider] = {
             authorize_url="https://www.facebook.com/dialog/oauth",
             access_url="https://graph.facebook.com/oauth/access_token",
             # Emails there are valid ones, without a word on verification.
-            profile_url="https://graph.facebook.com/me?fields=id,name,email,picture",
+            profile_url="https://graph.facebook.com/me?fields=id,name,email",
             token_endpoint_auth_method=POST,
-            read_profile=_profile_of_facebook,
         ),
         Provider(
             "discord",
@@ -214,7 +195,6 @@ PROVIDERS: dict[str, Provider] = {
             authorize_url="https://discord.com/oauth2/authorize",
             access_url="https://discord.com/api/oauth2/token",
             profile_url="https://discord.com/api/users/@me",
-            read_profile=_profile_of_discord,
         ),
         Provider(
             "linkedin",
