@@ -105,11 +105,8 @@ class Bodies:
         self._required = dict.fromkeys(required, REQUIRED)
 
     def read_create(self, call: ResolvedCall, data: t.Any) -> list[Record]:
-        """Return the values of new records.
-
-        :param data: The body of one, or a list of bodies.
-        :raises BadRequest: Any of the bodies is wrong. The problems are listed
-            together. Bodies after the first :data:`.MAX_ERRORS` are not looked at.
+        """Return the values of new records. The problems of all bodies are listed
+        together, up to :data:`.MAX_ERRORS`.
         """
         is_list = isinstance(data, list)
         records: list[Record] = []
@@ -137,8 +134,6 @@ class Bodies:
     def read_update(self, call: ResolvedCall, body: t.Any) -> Body:
         """Return the body of an update, with null or the default for the fields that it
         leaves out. Those that the caller can't write keep their values.
-
-        :raises BadRequest: The body is not an object.
         """
         unwritable = self._find_refused(call, is_new=False)
         outcome = self._read(call, "update", body, unwritable, is_compared=True)
@@ -162,11 +157,7 @@ class Bodies:
     def read_patch(
         self, call: ResolvedCall, body: t.Any, *, is_many: bool = False
     ) -> Body:
-        """Return the body of a patch.
-
-        :param is_many: ``True`` for a patch of all records that meet a query.
-        :raises BadRequest: The body is not an object.
-        """
+        """Return the body of a patch, of one record or of all that meet a query."""
         unwritable = self._find_refused(call, is_new=False)
         return self._read(call, "patch", body, unwritable, is_compared=not is_many)
 
@@ -303,10 +294,7 @@ class Bodies:
 
 
 def _list(value: t.Any) -> list[t.Any]:
-    """Return identifiers of records, or records that have one.
-
-    :raises ValueError: It is not a list.
-    """
+    """Return identifiers of records, or records that have one."""
     if not isinstance(value, list):
         raise ValueError(NO_LIST)
 
@@ -356,9 +344,6 @@ class Constructor:
     def arguments(self, values: Record, session: orm.Session) -> Record:
         """Return the arguments that it takes, of the values of a new record. Its own
         defaults stand for what is left out, and null where it has none.
-
-        :param session: Loads the related records that the values have the keys of.
-        :raises Conflict: One is not there.
         """
         names = values.keys() if self._takes_any else values.keys() & self._names
         arguments = {**dict.fromkeys(self._needs), **{n: values[n] for n in names}}
@@ -436,9 +421,6 @@ def find_changes(write: Write, values: Record) -> dict[str, Problem]:
     """Return the problems of values that the caller may not write: those that differ
     from what the record shows, as a client may send it back. Nobody else writes the
     record until the commit.
-
-    :param values: The values of the body, which are not cast.
-    :raises NotFound: There is no such record, or it does not meet the query.
     """
     model, scope = write.call.model, write.call.scope
     selected = scope.select(values)

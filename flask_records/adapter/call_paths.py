@@ -83,10 +83,6 @@ class CallPaths:
     def follow(self, name: str) -> CallPaths | None:
         """Return the model at the end of a relationship, or ``None`` if there is no
         such relationship for the caller.
-
-        :raises RecordsError: The caller may not find the records of its service.
-        :raises BadRequest: The query of a client follows too many lists, or a path
-            leads to another database, or over a select.
         """
         if name not in self._related:
             self._related[name] = self._step(name)
@@ -146,11 +142,9 @@ def sees_keys(relationship: Relationship, here: Scope, there: Scope) -> bool:
 def meets_related(
     served: ServedModel, relationship: Relationship, query: ResolvedQuery, record: t.Any
 ) -> bool | None:
-    """Return ``True`` if the one record that a record refers to meets a query. ``None``
-    if that is unknown: it does not refer to one by a single key, or has not this field.
-
-    :param query: The query, with its values.
-    :param record: The record, typed or as it is in JSON. It may have been removed.
+    """Return ``True`` if the one record that a record, typed or as it is in JSON,
+    refers to meets a query. ``None`` if that is unknown: it does not refer to one by a
+    single key, or has not this field.
     """
     names = single_key(relationship)
     is_one = relationship.direction is orm.MANYTOONE

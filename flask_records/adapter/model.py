@@ -141,10 +141,8 @@ class ServedModel:
     def follow(
         self, relationship: Relationship, service: Service | None
     ) -> ServedModel:
-        """Return the model at the end of a relationship.
-
-        :param service: The service that shows it, if there is one. The application
-            names all fields of a model without one.
+        """Return the model at the end of a relationship. The application names all
+        fields of a model without a service.
         """
         served = getattr(service and service.capabilities, "served", None)
 
@@ -169,11 +167,7 @@ class ServedModel:
         return self._unserved[mapper]
 
     def scope_of(self, params: Params | None, model: Model) -> Scope:
-        """Return the scope of a caller.
-
-        :param params: The params of the call, or ``None`` for clients before
-            any field rule.
-        """
+        """Return the scope of a caller, or of clients before any field rule."""
         if params is not None and params.provider is None:
             return model.application
 
@@ -185,11 +179,7 @@ class ServedModel:
     def open_reading(
         self, params: Params, *, has_groups: bool = False
     ) -> tuple[Reading, ResolvedCall]:
-        """Return an object that reads, and the call with its query resolved.
-
-        :param has_groups: ``True`` if the query may ask for groups.
-        :raises BadRequest: A part of the query is not understood.
-        """
+        """Return an object that reads, and the call with its query resolved."""
         reading = self.database.reading(locking=params.lock)
         model = self.on(reading.dialect)
         return reading, self._resolve(params, model, has_groups=has_groups)
@@ -197,8 +187,6 @@ class ServedModel:
     def open_writing(self, params: Params) -> tuple[Writing, ResolvedCall]:
         """Return an object that writes, and the call with its query resolved, and with
         guards of the fields in its body.
-
-        :raises BadRequest: A part of the query is not understood.
         """
         # A converter may decide by other records.
         if self.options.converters:
@@ -318,12 +306,7 @@ class Model:
     def conditions(
         self, queries: Mapping[str, Record], paths: CallPaths | None = None
     ) -> dict[str, ResolvedQuery]:
-        """Return the conditions of fields, by their names.
-
-        :param queries: The queries of the application by the names of the fields.
-        :param paths: The paths that they follow. The model's paths by default.
-        :raises RuntimeError: A query does not fit the fields.
-        """
+        """Return the conditions of fields, by their names."""
         return {name: self._rule(query, paths) for name, query in queries.items()}
 
     @property
@@ -334,8 +317,6 @@ class Model:
     def paths_beside(self, ids: Sequence[t.Any]) -> CallPaths:
         """Return the paths that rules follow from records that a call has written. None
         of them leads to one of these, so that no record proves its own right.
-
-        :param ids: The identifiers of the records.
         """
         query = {self.fields.id.name: {"$nin": ids}}
         mapper, others = self.fields.mapper, self._rule(query)
@@ -348,10 +329,7 @@ class Model:
         return self._fast_path.names_updated if is_plain else frozenset(columns)
 
     def _rule(self, query: Record, paths: CallPaths | None = None) -> ResolvedQuery:
-        """Return a query of the application.
-
-        :raises RuntimeError: It does not fit the fields.
-        """
+        """Return a query of the application."""
         try:
             return resolve(query, self.served.syntax, paths or self.paths)
         except BadRequest as error:
@@ -361,13 +339,6 @@ class Model:
     def write(self, write: Write) -> list[Record]:
         """Return the records that are written, by one statement where that is enough,
         or by the unit of work.
-
-        :raises NotFound: There is no such record, or it does not meet the query.
-        :raises BadRequest: A validator of the model refuses a value, the client may
-            not write it to a record, there are more records than a client may write
-            in one call, or the database does not keep a primary key.
-        :raises Conflict: The values contradict a record that is there, or others refer
-            to one that is removed.
         """
         is_enough = self._fast_path.is_enough(write)
         writer = self._fast_path if is_enough else self._unit_of_work
@@ -393,11 +364,7 @@ def _selection(
     scopes: Sequence[Scope],
     links: Sequence[Link],
 ) -> Selection:
-    """Return the columns of a query.
-
-    :param shown_if: The queries of the records that have a field, by its name.
-    :param scopes: The scopes whose selections of all fields are made once.
-    """
+    """Return the columns of a query. Those of all fields of a scope are made once."""
     if not links and not shown_if:
         for scope in scopes:
             if query.selected is scope.everything.selected:

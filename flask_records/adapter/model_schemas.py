@@ -68,9 +68,7 @@ def model_schemas(
     pagination: Pagination,
     multi: frozenset[str],
 ) -> Schemas:
-    """Return the schemas of a model as one caller sees it: without params, all clients
-    before any field rule.
-    """
+    """Return the schemas of a model as one caller, or every client, sees it."""
     schemas = ModelSchemas(model, params)
     return Schemas(
         record=schemas.record(),

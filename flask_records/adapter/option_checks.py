@@ -82,8 +82,6 @@ WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 def check_options(model: ServedModel, app: Flask, methods: Collection[str]) -> None:
     """Refuse options that do not fit the model. Log warnings for types whose form was
     not found by trying, and for fields with the names of secrets.
-
-    :raises ValueError: An option does not fit.
     """
     problems = [*_name_problems(model), *_rule_problems(model)]
 

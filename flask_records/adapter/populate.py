@@ -138,12 +138,9 @@ class Link:
         keys: Sequence[t.Any],
         answer: AnswerSize | None,
     ) -> None:
-        """Set the relationship in every record, by the keys read with the records.
-
-        :param answer: Counts the bytes that this adds to an answer.
-        :raises BadRequest: They are too many.
-        """
+        """Set the relationship in every record, by the keys read with the records."""
         distinct = [key for key in dict.fromkeys(keys) if key is not None]
+        # The bytes of each related record as JSON, by its identity.
         sizes: dict[int, int] | None = None if answer is None else {}
         by_key = self._find_by_key(distinct, sizes)
         is_list = self._relationship.uselist
@@ -159,10 +156,7 @@ class Link:
     def _find_by_key(
         self, keys: Sequence[t.Any], sizes: dict[int, int] | None
     ) -> Mapping[t.Any, list[Record]]:
-        """Return the records of the other end by the key of this end.
-
-        :param sizes: Takes their bytes as JSON, by the identity of the record.
-        """
+        """Return the records of the other end by the key of this end."""
         if self._relationship.secondary is None:
             return self._others(keys, sizes)
 
@@ -263,10 +257,7 @@ def _returns(first: Relationship, second: Relationship) -> bool:
 
 
 def service_of(relationship: Relationship, paths: Mapping[str, str]) -> Service | None:
-    """Return the service that shows the records of a relationship, if there is one.
-
-    :param paths: The paths of services by the names of relationships.
-    """
+    """Return the service that shows the records of a relationship, if there is one."""
     services = current_records.services
     path = paths.get(relationship.key)
 

@@ -271,9 +271,6 @@ class RelatedInstances(t.NamedTuple):
 def load_related(served: ServedModel, write: Write) -> list[Record]:
     """Return the bodies of a write with the related instances in place of their
     identifiers.
-
-    :raises BadRequest: A record is not there, or the caller may not see it, or there
-        are too many.
     """
     params = write.call.params
     bodies = [dict(body) for body in write.bodies]
@@ -320,10 +317,7 @@ def load_related(served: ServedModel, write: Write) -> list[Record]:
 def writable_relations(
     names: Iterable[str], mapper: orm.Mapper[t.Any]
 ) -> dict[str, Relationship]:
-    """Return the relationships of an option, by name.
-
-    :raises ValueError: A name is not a relationship that can be written.
-    """
+    """Return the relationships of an option, by name."""
     relationships = {}
 
     for name in names:

@@ -75,11 +75,7 @@ class ResolvedCall(t.NamedTuple):
         return AnswerSize(current_bounds().answer) if is_client else None
 
     def read_page(self, reading: Reading, limit: int | None) -> Rows:
-        """Return the rows of the query.
-
-        :param limit: The maximum number, ``None`` for all.
-        :raises BadRequest: They are more than an answer to a client may have.
-        """
+        """Return the rows of the query: no more than an answer to a client may have."""
         selection, plans, locking = self.selection, self.model.plans, self.params.lock
         # Few records are small, and the values of groups are.
         is_short = limit is not None and limit <= PART
@@ -99,10 +95,7 @@ class ResolvedCall(t.NamedTuple):
         return reading.rows(self.limit_size(plan, selection.size_of))
 
     def limit_size(self, plan: Plan, size_of: Callable[[Rows], int]) -> Plan:
-        """Return a plan that reads no more rows than an answer to a client may have.
-
-        :param size_of: Returns about the bytes of rows as JSON.
-        """
+        """Return a plan that reads no more rows than an answer to a client may have."""
         answer = self.answer_size
 
         if answer is None:
@@ -111,10 +104,7 @@ class ResolvedCall(t.NamedTuple):
         return plan._replace(check=lambda rows: answer.add(size_of(rows)))
 
     def records(self, rows: Rows) -> list[Record]:
-        """Return the records of rows, which begin with the selected columns.
-
-        :raises BadRequest: What they populate is more than an answer may have.
-        """
+        """Return the records of rows, which begin with the selected columns."""
         if self.query.groups is not None:
             return self._groups(rows, self.query.groups)
 
@@ -169,10 +159,7 @@ class ResolvedCall(t.NamedTuple):
         return [PrivateRecord(each, service, frozenset()) for each in records]
 
     def _private(self, records: list[Record], rows: Rows, start: int) -> list[Record]:
-        """Return records that know the fields that the caller may not see.
-
-        :param start: The number of columns before the conditions'.
-        """
+        """Return records that know the fields that the caller may not see."""
         service = self.params._state.service
         hidden = self.model.clients.names - self.scope.names
         viewer = self.params.user
@@ -208,10 +195,7 @@ def chunks(keys: Collection[K], size: int = CHUNK) -> Iterator[Sequence[K]]:
 
 
 def identifier(fields: Fields, id: Id) -> tuple[t.Any, ...]:
-    """Return the values of an identifier: one, or one for each part.
-
-    :raises NotFound: The field can't have this value, so that there is no such record.
-    """
+    """Return the values of an identifier: one, or one for each part."""
     try:
         value = fields.id.conversion.read(id)
     except ValueError:

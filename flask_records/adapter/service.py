@@ -63,12 +63,6 @@ NO_TYPE: t.Final = """\
 such as str, str | None, dt.datetime, list[int] or dict.\
 """
 
-TYPES: t.Final = '{"url": str}'
-"""A value of 'extra_fields', for errors."""
-
-PATHS: t.Final = '{"author": "users"}'
-"""A value of 'populate', for errors."""
-
 
 class SQLAlchemyService(Capabilities):
     """A service over one model. Give it to :meth:`.FlaskRecords.add`.
@@ -165,7 +159,6 @@ class SQLAlchemyService(Capabilities):
         self.multi = multi_of(multi)
         """The methods that take many records."""
 
-        whitelist = names_of("whitelist", whitelist)
         options = FieldOptions(
             id=id,
             hidden=names_of("hidden", hidden),
@@ -174,7 +167,7 @@ class SQLAlchemyService(Capabilities):
             listed=None if fields is None else names_of("fields", fields),
             client_ids=client_ids,
             converters=converters_of(converters or {}),
-            extra=_extra_schemas(mapping_of("extra_fields", extra_fields, TYPES)),
+            extra=_extra_schemas(extra_fields),
         )
         self.field_rules = FieldRules(visible, writable)
         """The rules for the fields that a user may see or write."""
@@ -183,8 +176,8 @@ class SQLAlchemyService(Capabilities):
             source=session,
             options=options,
             rules=self.field_rules,
-            syntax=Syntax(whitelist, operators),
-            populate_paths=mapping_of("populate", populate, PATHS, str),
+            syntax=Syntax(names_of("whitelist", whitelist), operators),
+            populate_paths=mapping_of("populate", populate, '{"author": "users"}', str),
             writable_relations=writable_relations,
             relations=names_of("relations", relations),
             aggregates=names_of("aggregates", aggregates),
@@ -355,14 +348,10 @@ class SQLAlchemyService(Capabilities):
         return len(writing.rows(plan, [])) == len(set(ids))
 
     def find(self, params: Params) -> list[Record] | Page:
-        """Return the records that match the query, or a page of them.
-
-        :raises BadRequest: A part of the query is not understood.
-        """
+        """Return the records that match the query, or a page of them."""
         reading, call = self.served.open_reading(params, has_groups=True)
         pagination = self.pagination if params.paginate else Pagination()
         limit, skip = pagination.limit(call.query.limit), call.query.skip
-        has_pages = pagination.is_on
 
         # One connection for both, given back before other services are called.
         with reading:
@@ -372,39 +361,32 @@ class SQLAlchemyService(Capabilities):
             has_total = pagination.total or limit == 0
             total = skip + len(rows) if has_total else None
 
-            if has_pages and has_total and not is_last:
+            if pagination.is_on and has_total and not is_last:
                 total = reading.rows(call.model.plans.count(call.query))[0][0]
 
         records = call.records(rows)
 
-        if limit is None or not has_pages:
+        if limit is None or not pagination.is_on:
             return records
 
         return Page(total, limit, skip, records)
 
     def statement(self, params: Params) -> sa.Select[t.Any]:
-        """Return the ``select`` of the records that meet a query.
-
-        :raises BadRequest: A part of the query is not understood.
-        """
+        """Return the ``select`` of the records that meet a query."""
         with Transaction(writes=False):
             _, call = self.served.open_reading(params)
 
         return call.model.plans.statement(call.query, call.selection)
 
     def get(self, id: Id, params: Params) -> Record:
-        """Return one record.
-
-        :raises NotFound: There is no such record, or it does not match the query.
-        """
+        """Return one record that matches the query."""
         reading, call = self.served.open_reading(params)
         value = identifier(call.model.fields, id)
         checked = params._state.checked_value
+        extra: tuple[t.Any, ...] = ()
 
-        if checked is not None and checked.database.reading().place != reading.place:
-            checked = None
-
-        extra = () if checked is None else (checked.column, checked.parameters)
+        if checked is not None and checked.database.reading().place == reading.place:
+            extra = checked.column, checked.parameters
 
         with reading:
             plan = call.model.plans.records(
@@ -415,7 +397,7 @@ class SQLAlchemyService(Capabilities):
         if not rows:
             raise not_found(id)
 
-        if checked is not None:
+        if checked is not None and extra:
             checked.check(rows[0][-1])
             checked.is_checked = True
 
@@ -424,12 +406,7 @@ class SQLAlchemyService(Capabilities):
     def create(
         self, data: Record | list[Record], params: Params
     ) -> Record | list[Record]:
-        """Return the new record, or a list of them.
-
-        :raises MethodNotAllowed: The data is a list and ``multi`` does not allow it.
-        :raises BadRequest: The data does not fit the fields.
-        :raises Conflict: The data contradicts a record that is there.
-        """
+        """Return the new record, or a list of them."""
         is_list = isinstance(data, list)
 
         if is_list:
@@ -448,37 +425,25 @@ class SQLAlchemyService(Capabilities):
         return records if is_list else records[0]
 
     def update(self, id: Id, data: Record, params: Params) -> Record:
-        """Return the record, replaced by the data.
-
-        :raises NotFound: There is no such record, or it does not match the query.
-        :raises BadRequest: The data does not fit the fields.
-        """
+        """Return the record, replaced by the data."""
         writing, call = self.served.open_writing(params)
         body = call.model.bodies.read_update(call, data)
         return self._write(writing, call, id, body)[0]
 
     def patch(self, id: Id, data: Record, params: Params) -> Record | list[Record]:
-        """Return the record with the data merged into it, or all that match.
+        """Return the record with the data merged into it, or all that match."""
+        is_many = id is None
 
-        :raises MethodNotAllowed: The id is ``None`` and ``multi`` does not allow it.
-        :raises NotFound: There is no such record, or it does not match the query.
-        :raises BadRequest: The data does not fit the fields.
-        """
-        if id is None:
+        if is_many:
             self.check_multi("patch", params)
 
         writing, call = self.served.open_writing(params)
-        is_many = id is None
         body = call.model.bodies.read_patch(call, data, is_many=is_many)
         records = self._write(writing, call, id, body)
         return records if is_many else records[0]
 
     def remove(self, id: Id, params: Params) -> Record | list[Record]:
-        """Return the record that is removed, or all that match.
-
-        :raises MethodNotAllowed: The id is ``None`` and ``multi`` does not allow it.
-        :raises NotFound: There is no such record, or it does not match the query.
-        """
+        """Return the record that is removed, or all that match."""
         if id is None:
             self.check_multi("remove", params)
 
@@ -487,11 +452,7 @@ class SQLAlchemyService(Capabilities):
         return records if id is None else records[0]
 
     def check_multi(self, method: str, params: Params, number: int = 0) -> None:
-        """Refuse a method on many records, unless ``multi`` allows as many.
-
-        :raises MethodNotAllowed: The method takes one record only.
-        :raises BadRequest: A client may not name as many.
-        """
+        """Refuse a method on many records, unless ``multi`` allows as many."""
         if method not in self.multi:
             raise MethodNotAllowed(f"Can not {method} multiple entries")
 
@@ -518,15 +479,17 @@ class SQLAlchemyService(Capabilities):
         return call.model.write(write)
 
 
-def _extra_schemas(extra_fields: Mapping[str, t.Any]) -> Mapping[str, Schema]:
-    """Return the JSON Schemas of fields that hooks add, by name.
+def _extra_schemas(extra_fields: Mapping[str, t.Any] | None) -> Mapping[str, Schema]:
+    """Return the JSON Schemas of fields that hooks add, by name."""
+    schemas = {}
+    classes = mapping_of("extra_fields", extra_fields, '{"url": str}')
 
-    :raises TypeError: A type has no form in JSON.
-    """
-    schemas = {name: schema_of_class(class_) for name, class_ in extra_fields.items()}
+    for name, class_ in classes.items():
+        schema = schema_of_class(class_)
 
-    for name, schema in schemas.items():
         if schema is None:
-            raise TypeError(NO_TYPE.format(name=name, class_=extra_fields[name]))
+            raise TypeError(NO_TYPE.format(name=name, class_=class_))
 
-    return t.cast("Mapping[str, Schema]", schemas)
+        schemas[name] = schema
+
+    return schemas

@@ -94,10 +94,7 @@ class SessionEvents:
 
 
 def _tell(event: str, service: Service, id: Id, record: t.Any, keys: set[Key]) -> None:
-    """Send an event that is committed, unless its record has had one.
-
-    :param record: The record, if it is removed.
-    """
+    """Send an event that is committed, unless its record has had one."""
     key = service, id, event == REMOVED
 
     if key in keys or (service, id, False) in keys:

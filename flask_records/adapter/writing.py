@@ -50,12 +50,7 @@ logger = logging.getLogger(__package__)
 
 
 def multi_of(multi: bool | Collection[str]) -> frozenset[str]:
-    """Return the methods that take many records.
-
-    :param multi: ``True`` for all methods, or their names.
-    :raises TypeError: The option is neither of these.
-    :raises ValueError: A name is not a method.
-    """
+    """Return the methods that take many records."""
     methods = MULTI_METHODS if multi is True else multi or ()
     names = frozenset(names_of("multi", methods))
 
@@ -69,10 +64,7 @@ def multi_of(multi: bool | Collection[str]) -> frozenset[str]:
 
 
 def check_number(method: str, params: Params, number: int) -> None:
-    """Refuse a call on more records than a client may write at once.
-
-    :raises BadRequest: There are more.
-    """
+    """Refuse a call on more records than a client may write at once."""
     limit = max_records(params)
 
     if limit is not None and number > limit:
@@ -95,10 +87,8 @@ class Guards(t.NamedTuple):
 
     def check(self, write: Write, instances: Sequence[t.Any]) -> None:
         """Refuse values that a client may not write to the records of instances, which
-        are new ones, or as they are stored.
-
-        :raises BadRequest: There is one. The value that a record has already is
-            accepted, if the client sees it.
+        are new ones, or as they are stored. The value that a record has already is
+        accepted, if the client sees it.
         """
         problems = {}
         is_new, model = write.method == "create", write.call.model
@@ -237,9 +227,6 @@ class UnitOfWork:
     ) -> list[t.Any]:
         """Return the instances of a call. A value that its type can't read does not
         keep a record from being written.
-
-        :raises BadRequest: They are more than an answer to a client may have.
-        :raises MethodNotAllowed: The class of a record is not mapped.
         """
 
         def load(**options: t.Any) -> list[t.Any]:
@@ -335,10 +322,7 @@ def _evaluate(
 
 
 def _flush(write: Write, bodies: Sequence[Record]) -> None:
-    """Write the changes of instances.
-
-    :raises BadRequest: A listener of the application has raised a ``ValueError``.
-    """
+    """Write the changes of instances. A ``ValueError`` of a listener is a 400."""
     try:
         write.writing.flush(bodies)
     except ValueError as error:
@@ -346,10 +330,8 @@ def _flush(write: Write, bodies: Sequence[Record]) -> None:
 
 
 def _refuse(write: Write, error: Exception, name: str = "") -> t.NoReturn:
-    """Raise the error of the client for one that the code of the model has raised, or
-    that error if it is not the client's.
-
-    :param name: The name of the field whose value the code got, if it was one.
+    """Raise the error of the client for one that the code of the model has raised for a
+    field, or that error if it is not the client's.
     """
     is_meant, model = isinstance(error, ValueError), write.call.model.fields.model
     is_client = write.call.params.provider is not None
@@ -377,11 +359,7 @@ def _size_of_instances(rows: Rows) -> int:
 def _read(
     write: Write, instances: Sequence[t.Any], selection: Selection | None = None
 ) -> Rows:
-    """Return the rows of instances, in their order.
-
-    :param selection: The columns. The call's columns by default.
-    :raises BadRequest: The database does not keep the key of a record.
-    """
+    """Return the rows of instances, in their order."""
     model, selection = write.call.model, selection or write.call.selection
     identify = model.fields.mapper.primary_key_from_instance
     keys = [tuple(identify(instance)) for instance in instances]
