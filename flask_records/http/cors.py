@@ -9,7 +9,6 @@ from flask import request, Response
 
 from ..settings import FLAG, read_settings
 from .blueprint import PREFIX
-from .formatter import vary
 from .origins import ALL, ORIGINS, parse_origins
 
 if t.TYPE_CHECKING:
@@ -92,6 +91,6 @@ def init_app(app: Flask) -> None:
 
         # Caches would give a page the response to another.
         if not is_for_all:
-            vary(response.headers, "Origin")
+            response.vary.add("Origin")
 
         return with_headers(lambda: response)()

@@ -175,7 +175,7 @@ class ErrorHandler:
             response = json_response(dumps(body_of(error)), error.code or 500)
 
         response.headers.update(error.headers or {})
-        response.headers.add("Vary", "Accept")
+        response.vary.add("Accept")
 
         if error.code == 401:
             response.headers.setdefault("WWW-Authenticate", "Bearer")

@@ -126,19 +126,13 @@ class DataSchema:
         except ValidationError as error:
             return {}, others, _problems_of(error, data)
 
-        values: Record = vars(value)
-        names = value.__pydantic_fields_set__
-
-        # A default has been filled in, or a property is cached beside the fields.
-        if len(values) != len(names) or self._excluded:
-            filled = frozenset() if is_partial else self.fields
-            values = {
-                name: each
-                for name, each in values.items()
-                if name in names or (each is not None and name in filled)
-                if name not in self._excluded
-            }
-
+        names, filled = value.model_fields_set, () if is_partial else self.fields
+        values: Record = {
+            name: each
+            for name, each in vars(value).items()
+            if name in names or (each is not None and name in filled)
+            if name not in self._excluded
+        }
         problems: dict[str, Problem] = {}
 
         for name, each in values.items():

@@ -182,8 +182,6 @@ class Service(CallSignals, Methods):
         check_methods("public", path, self.public, all_methods)
         self.rules = AccessRules(self, readable, allow)
         """The rules for who may call the service, and which records they reach."""
-        self.readable = self.rules.readable
-        """The query of the records that a user may see, as a function of the user."""
         self.sends_events = self.capabilities.sends_events
         """``False`` to send an event to clients only if a function publishes it."""
         self._guards = tuple(guards)
@@ -277,12 +275,12 @@ class Service(CallSignals, Methods):
         """``True`` if not every user sees every record, or every field."""
         reads = [method for method in READS if method in self.rules.allow]
         visible = self.capabilities.field_rules.visible
-        return bool(self.readable or reads or visible)
+        return bool(self.rules.readable or reads or visible)
 
     @cached_property
     def limits_find(self) -> bool:
         """``True`` if not every user finds every record."""
-        is_limited = self.readable is not None or "find" in self.rules.allow
+        is_limited = self.rules.readable is not None or "find" in self.rules.allow
         return is_limited and "find" in self.methods
 
     @cached_property
