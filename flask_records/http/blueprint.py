@@ -20,6 +20,7 @@ from ..service.globals import current_request, remember_call, remembered_call
 from ..service.results import cut_throughout
 from .body import has_body, max_size, parser_of, read_body
 from .formatter import CALLER, empty, format_json, NO_SNIFFING, weak_etag
+from .lane import ID
 from .routes import rule_of
 
 if t.TYPE_CHECKING:
@@ -38,9 +39,6 @@ PROVIDER: t.Final = "rest"
 
 PREFIX: t.Final = "records:"
 """The prefix of the names of blueprints."""
-
-ID: t.Final = "record_id_"
-"""The placeholder of the identifier in URL rules."""
 
 OWNER: t.Final = "service_blueprint"
 """The attribute of a view with the :class:`ServiceBlueprint` that has made it."""

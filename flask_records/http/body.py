@@ -70,16 +70,17 @@ def parse_json(request: Request) -> t.Any:
 
 
 def parse_form(request: Request) -> dict[str, t.Any]:
-    """Return the data of a URL-encoded form, parsed as a query string. All values are
-    text, and lists of any length stay lists.
+    """Return the data of a form, parsed as a query string. Values are text, or files,
+    and lists of any length stay lists. A file input without a file is left out.
     """
     form = _form_of(request)
 
     # curl says that whatever it sends is a form.
-    if next(iter(form), "").startswith('{"'):
+    if str(next(iter(form), "")).startswith('{"'):
         raise BadRequest(JSON_AS_FORM)
 
-    return parse_pairs([*form.items(multi=True)], PARAMETER_LIMIT)
+    files = [pair for pair in request.files.items(multi=True) if pair[1].filename]
+    return parse_pairs([*form.items(multi=True), *files], PARAMETER_LIMIT)
 
 
 @dataclass(frozen=True)
@@ -115,10 +116,8 @@ class MultipartParser(BoundedParser):
     """
 
     def __call__(self, request: Request) -> dict[str, t.Any]:
-        """Return the data of a form. A file input without a file is left out."""
-        form = _form_of(request)
-        files = [pair for pair in request.files.items(multi=True) if pair[1].filename]
-        return parse_pairs([*form.items(multi=True), *files], PARAMETER_LIMIT)
+        """Return the data of a form, as :func:`parse_form` does."""
+        return parse_form(request)
 
 
 @dataclass(frozen=True)

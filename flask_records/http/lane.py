@@ -26,6 +26,9 @@ if t.TYPE_CHECKING:
 MAX_HOSTS: t.Final = 1000
 """The number of names of hosts that are remembered."""
 
+ID: t.Final = "record_id_"
+"""The placeholder of the identifier in URL rules."""
+
 PLACEHOLDER: t.Final = "<"
 """The beginning of a placeholder in a URL rule."""
 
@@ -40,13 +43,13 @@ class Lane:
         self._fallback = app.create_url_adapter
         self._is_usual = type(app).create_url_adapter is Flask.create_url_adapter
         self._rules: dict[str, Rule] = {}
-        self._below: dict[str, tuple[Rule, str]] = {}
+        self._below: dict[str, Rule] = {}
         self._hosts: set[str] = set()
         t.cast("t.Any", app).create_url_adapter = self.create_url_adapter
 
-    def open(self, endpoints: Collection[str]) -> None:
-        """Look up services by their URLs from now on, given their endpoints."""
-        app, rules = self._app, {}
+    def open(self, blueprints: Collection[str]) -> None:
+        """Look up services by their URLs from now on, given the names of blueprints."""
+        app = self._app
         self._rules, self._below = {}, {}
 
         if (
@@ -58,25 +61,23 @@ class Lane:
         ):
             return
 
-        others = []
+        rules = {rule.endpoint: rule for rule in app.url_map.iter_rules()}
+        services = [(rules[f"{n}.many"], rules[f"{n}.one"]) for n in blueprints]
+        endpoints = {rule.endpoint for pair in services for rule in pair}
+        others = [
+            rule.rule.partition(PLACEHOLDER)[0]
+            for rule in app.url_map.iter_rules()
+            if rule.endpoint not in endpoints
+        ]
 
-        for rule in app.url_map.iter_rules():
-            if rule.endpoint in endpoints:
-                rules[rule.rule] = rule
-            else:
-                others.append(rule.rule.partition(PLACEHOLDER)[0])
+        for many, one in services:
+            url = many.rule
 
-        for text, rule in rules.items():
-            url, _, placeholder = text.partition(f"/{PLACEHOLDER}")
+            if PLACEHOLDER not in url:
+                self._rules[url] = many
 
-            if not placeholder:
-                self._rules[url] = rule
-            elif (
-                placeholder[:-1].isidentifier()
-                and url in rules
-                and not any(each.startswith(f"{url}/") for each in others)
-            ):
-                self._below[url] = rule, placeholder.rstrip(">")
+                if not any(each.startswith(f"{url}/") for each in others):
+                    self._below[url] = one
 
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
         """Return the adapter that matches a request, if there is one."""
@@ -112,7 +113,7 @@ class Lane:
 
         url, _, value = path.rpartition("/")
         below = self._below.get(url)
-        return (below[0], {below[1]: value}) if below and value else None
+        return (below, {ID: value}) if below and value else None
 
 
 class ServiceAdapter:

@@ -113,8 +113,7 @@ class Routes:
         self.check(app)
         # Blinker looks anew at each send if a receiver is async.
         request_started.disconnect(self._begin, app)
-        views = self._endpoints.values()
-        self._lane.open({*views, *[f"{_blueprint_of(each)}.one" for each in views]})
+        self._lane.open([_blueprint_of(each) for each in self._endpoints.values()])
 
 
 def routes_of(app: Flask) -> Routes:

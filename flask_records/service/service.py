@@ -35,7 +35,7 @@ Answer = t.TypeVar("Answer")
 
 class Methods:
     """The methods of a service. Each takes the params of the call last, or a mapping
-    that is their query.
+    that is their query. The ``id`` is the value of the identifier field.
 
     :param call: Makes a call, and returns its result.
     """
@@ -58,7 +58,6 @@ class Methods:
     def get(self, id: Id, params: AnyParams = None, *, lock: bool = False) -> Record:
         """Return one record.
 
-        :param id: The value of its identifier field.
         :param lock: Let nobody else write the record until the commit.
         :raises NotFound: There is no such record, or it does not match the query.
         """
@@ -78,7 +77,6 @@ class Methods:
     def update(self, id: Id, data: Record, params: AnyParams = None) -> Record:
         """Replace a record by the data, and return it.
 
-        :param id: The value of its identifier field.
         :param data: All fields. Absent ones become null or their default.
         :raises NotFound: There is no such record, or it does not match the query.
         """
@@ -88,7 +86,6 @@ class Methods:
         """Merge the data into a record, or into all that match the query if the id is
         ``None``, and return the result.
 
-        :param id: The value of its identifier field, or ``None`` for many.
         :param data: The fields that change.
         :raises NotFound: There is no such record, or it does not match the query.
         """
@@ -98,7 +95,6 @@ class Methods:
         """Remove a record, or all that match the query if the id is ``None``, and
         return what was removed.
 
-        :param id: The value of its identifier field, or ``None`` for many.
         :raises NotFound: There is no such record, or it does not match the query.
         """
         return self._call("remove", params, id)
@@ -182,6 +178,8 @@ class Service(CallSignals, Methods):
         check_methods("public", path, self.public, all_methods)
         self.rules = AccessRules(self, readable, allow)
         """The rules for who may call the service, and which records they reach."""
+        self.readable = self.rules.readable
+        """The query of the records that a user may see, as a function of the user."""
         self.sends_events = self.capabilities.sends_events
         """``False`` to send an event to clients only if a function publishes it."""
         self._guards = tuple(guards)
@@ -275,12 +273,12 @@ class Service(CallSignals, Methods):
         """``True`` if not every user sees every record, or every field."""
         reads = [method for method in READS if method in self.rules.allow]
         visible = self.capabilities.field_rules.visible
-        return bool(self.rules.readable or reads or visible)
+        return bool(self.readable or reads or visible)
 
     @cached_property
     def limits_find(self) -> bool:
         """``True`` if not every user finds every record."""
-        is_limited = self.rules.readable is not None or "find" in self.rules.allow
+        is_limited = self.readable is not None or "find" in self.rules.allow
         return is_limited and "find" in self.methods
 
     @cached_property
