@@ -137,13 +137,6 @@ def test_json_that_could_not_be_answered_is_refused(client, levels, status):
         assert response.json == BadRequest(message).to_dict()
 
 
-def test_form_that_nests_too_deep_is_refused(client):
-    response = post(client, "a" + "[b]" * 100, "application/x-www-form-urlencoded")
-
-    assert response.status_code == 400
-    assert response.json["message"] == "A query nests at most 20 levels deep."
-
-
 def test_json_that_is_sent_as_a_form_is_refused(client):
     body = '{"text": "a=b&c"}'
 

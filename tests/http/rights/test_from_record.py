@@ -97,17 +97,6 @@ def test_rule_is_asked_after_a_write_of_the_field_that_it_takes(open_office):
     assert len(tasks.patch(None, {"title": "y"})) == 3
 
 
-def test_change_says_what_a_record_may_become(open_office):
-    rule = Change(of=ORG, to=SAME_ORG)
-    office = open_office({"tasks": {"allow": {"patch": rule}}})
-    tasks = office.service("tasks", BOB)
-
-    assert tasks.patch(2, {"orgId": 2, "projectId": 2})["orgId"] == 2
-
-    with pytest.raises(Forbidden):
-        tasks.patch(1, {"orgId": 2})
-
-
 def test_visible_and_writable_compare_fields(open_office):
     rules = {"status": {"project.orgId": FromRecord("orgId")}}
     options = {"visible": rules, "writable": rules}
