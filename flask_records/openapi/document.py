@@ -67,13 +67,11 @@ def document_text(params: Params | None = None) -> bytes:
     """Return :func:`document` as JSON text."""
     records, settings = current_records, current_settings()
     prefix = current_routes().url_prefix
-    has_events = settings.events and REALTIME in current_app.extensions
     schemes = _schemes(records)
     # Type names are the same in the documents of all callers.
     names = type_names(ENDS, [ERROR, DIRECTION_NAME])
     schemas: dict[str, t.Any] = {ERROR: ERROR_SCHEMA}
     paths: dict[str, t.Any] = {}
-    webhooks: dict[str, t.Any] = {}
     tags: list[Mapping[str, str]] = []
     caller = params or Params(provider="rest")
     services = describe(caller, only_usable=params is not None)
@@ -88,7 +86,6 @@ def document_text(params: Params | None = None) -> bytes:
         text = {"description": service.text} if service.text else {}
         tags.append({"name": service.tag, **text})
         schemas |= operations.schemas()
-        webhooks |= operations.webhooks() if has_events else ()
         paths |= {f"{prefix}{path}": item for path, item in operations.paths()}
 
     if STREAM in current_app.view_functions:
@@ -107,7 +104,6 @@ def document_text(params: Params | None = None) -> bytes:
         },
         "servers": [{"url": root or "/"}],
         "paths": paths,
-        **({"webhooks": webhooks} if webhooks else {}),
         "components": {
             "schemas": schemas,
             "responses": {n: answer(text, error) for n, text in ERRORS.values()},

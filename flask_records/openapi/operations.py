@@ -13,7 +13,7 @@ from ..names import BODIES, method_named
 from ..query.conversions import nullable
 from ..query.operators import SORT
 from ..service.schemas import DIRECTION, list_of, OBJECT
-from .description import SENDERS, words_of
+from .description import words_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -229,25 +229,6 @@ class Operations:
                 own = [*parameters, *([_in_path("id", id)] if has_id else [])]
                 item = {verb: self._operation(calls) for verb, calls in by_verb.items()}
                 yield f"{path}{end}", {**({"parameters": own} if own else {}), **item}
-
-    def webhooks(self) -> Iterator[tuple[str, dict[str, t.Any]]]:
-        """Yield the events that clients get, by name. OpenAPI has no other place for
-        what a server sends by itself.
-        """
-        for event in self._service.event_names:
-            # A custom event has any data.
-            content = {JSON: {"schema": self._record if event in SENDERS else {}}}
-            operation = {
-                "operationId": f"{self._name}{event[0].upper()}{event[1:]}",
-                # A tag is a class of generated code, which events would replace.
-                "tags": [f"{self._service.tag} events"],
-                "summary": f"The event {event}",
-                "description": "Sent to the clients that are connected and may see it.",
-                "requestBody": {"required": True, "content": content},
-                "responses": {"default": {"description": "There is no answer."}},
-                "security": [],
-            }
-            yield f"{self._service.path} {event}", {"post": operation}
 
     def _operation(self, calls: Sequence[CallDescription]) -> dict[str, t.Any]:
         """Return the operation of the calls of one verb at one path: more than one for

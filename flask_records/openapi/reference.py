@@ -17,7 +17,7 @@ from ..http.developer_pages import (
     send_json,
 )
 from ..http.routes import current_routes
-from ..settings import FLAG, TEXT
+from ..settings import TEXT
 
 if t.TYPE_CHECKING:
     from flask import Flask, Response
@@ -52,16 +52,12 @@ class ReferenceSettings(PageSettings):
     version: str = "1"
     """The version of the document."""
 
-    events: bool = False
-    """``True`` to describe events as webhooks, too."""
-
     CHECKS = {
         **PageSettings.CHECKS,
         "document": PATH,
         "page": PATH,
         "title": TEXT.or_none(),
         "version": TEXT,
-        "events": FLAG,
     }
 
 

@@ -10,7 +10,6 @@ from openapi_spec_validator import validate
 
 from flask_records import BadRequest
 from flask_records.openapi import document
-from flask_records.openapi.reference import ReferenceSettings
 from flask_records.openapi.typescript import typescript
 
 from ...authentication import API_KEY, CHEAP, make_records, SECRET, serving
@@ -21,15 +20,6 @@ VERBS = ("get", "post", "put", "patch", "delete")
 
 @pytest.fixture(scope="module")
 def made():
-    with app.app_context():
-        return document()
-
-
-@pytest.fixture
-def made_with_events(monkeypatch):
-    settings = ReferenceSettings(events=True)
-    monkeypatch.setitem(app.extensions, "records_openapi", settings)
-
     with app.app_context():
         return document()
 
@@ -201,29 +191,6 @@ def test_strategy_describes_what_it_takes():
         '{ strategy: "local"; email: string; password: string } | '
         '{ strategy: "api-key"; key: string }\n'
     ) in types
-
-
-def test_events_are_webhooks_in_no_class_of_operations(
-    made, made_with_events, operations
-):
-    tags = {tag for each in operations.values() for tag in each["tags"]}
-    webhooks = {n: each["post"] for n, each in made_with_events["webhooks"].items()}
-    of_events = {each["tags"][0] for each in webhooks.values()}
-
-    # The paths are the same without events, and take seconds.
-    assert made_with_events["paths"] == made["paths"]
-    validate({**made_with_events, "paths": {}})
-    assert "messages events" in of_events
-    assert tags == {each["name"] for each in made["tags"]}
-    assert "rooms/{roomId}/messages" in tags
-    assert not tags & of_events
-    # Generators make code of them that calls the server.
-    assert "webhooks" not in made
-    assert all(each["security"] == [] for each in webhooks.values())
-    created, moved = webhooks["users created"], webhooks["forecasts moved"]
-    assert created["operationId"] == "UsersCreated"
-    assert body_of(created) == {"$ref": "#/components/schemas/Users"}
-    assert body_of(moved) == {}
 
 
 def test_stream_of_events_is_a_path(made, operations):

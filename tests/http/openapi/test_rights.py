@@ -5,7 +5,6 @@ import json
 import pytest
 
 from flask_records import SQLAlchemyService
-from flask_records.realtime import Realtime
 
 from ...authentication import ANN, bearer, log_in, LOGIN, make_records, serving
 from ...models import User
@@ -39,11 +38,7 @@ def client():
     records.add("bell", Bell(), public=["find", "ring"], methods=methods)
     records.add("robots", Bell(), strategies=["api-key"])
 
-    realtime = Realtime(records)
-
-    settings = {**ON, "events": True}
-
-    with serving(records, realtime=realtime, RECORDS_OPENAPI=settings) as client:
+    with serving(records, RECORDS_OPENAPI=ON) as client:
         yield client
 
 
@@ -74,16 +69,6 @@ def test_login_opens_the_services_that_accept_it(client):
     assert paths["/users/{id}"] == ["delete", "get", "patch", "put"]
     assert paths["/authentication/{id}"] == ["delete"]
     assert "/robots" not in paths
-
-
-def test_events_are_those_of_services_that_the_caller_may_read(client):
-    """Clients that may only create records get no events of others."""
-    nobody = client.get("/openapi.json?for=me").json
-    ann = client.get("/openapi.json?for=me", headers=bearer(log_in(client))).json
-
-    assert [*nobody["webhooks"]] == ["echo created", "bell created"]
-    assert nobody["paths"]["/users"]["post"]["operationId"] == "createUsers"
-    assert "users created" in ann["webhooks"]
 
 
 def test_methods_that_allow_refuses_are_left_out():
@@ -128,11 +113,7 @@ def test_each_caller_gets_its_own_document():
     records = make_records(users=users)
     ben = {**ANN, "email": "ben@example.com"}
 
-    realtime = Realtime(records)
-
-    settings = {**ON, "events": True}
-
-    with serving(records, realtime=realtime, RECORDS_OPENAPI=settings) as client:
+    with serving(records, RECORDS_OPENAPI=ON) as client:
         client.post("/users", json=ben)
         login = client.post("/authentication", json={**LOGIN, **ben})
         ben_token = login.json["accessToken"]
