@@ -132,7 +132,6 @@ class Database:
         joined = join(self._source)
         sample = joined.sample
 
-        # A statement is of one engine here.
         if hasattr(sample, "shard_chooser"):
             raise RuntimeError(SHARDED)
 
@@ -425,25 +424,17 @@ class Writing:
     def flush(self, bodies: Sequence[Record]) -> None:
         """Write the changes of the session's instances.
 
-        :param bodies: The values of the fields. None for a removal.
+        :param bodies: The values of the fields, none for a removal.
         """
         with self._translated(bodies):
             self.session.flush()
 
     def _translated(self, bodies: Sequence[Record]) -> translated:
         """Return what raises the errors of a write, and of its commit: constraints may
-        be deferred. The commit names no field if several services have written.
+        be deferred. The commit names no field after several writes.
         """
         joined, errors = self._joined, translated(self.scope, bodies)
-        before = joined.errors
-
-        if before is None:
-            joined.errors = errors
-        elif before.scope is self.scope:
-            joined.errors = translated(self.scope, [*(before.bodies or ()), *bodies])
-        else:
-            joined.errors = translated()
-
+        joined.errors = errors if joined.errors is None else translated()
         return errors
 
 
@@ -462,10 +453,6 @@ def _on_primary(session: t.Any) -> Iterator[None]:
     def find_bind_to_write(mapper: t.Any = None, **others: t.Any) -> t.Any:
         bind = {} if mapper is None else _bind_to_write(sa.inspect(mapper))
         return find_bind(**others | bind)
-
-    if has_usual_binds(session):
-        yield
-        return
 
     # The clause of a query can't be given as an argument of it.
     session.get_bind = find_bind_to_write

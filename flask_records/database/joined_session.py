@@ -26,13 +26,10 @@ if t.TYPE_CHECKING:
 
     from flask import Flask
 
+    # The arguments by which a session finds the engine of a statement.
     Bind: t.TypeAlias = dict[str, t.Any]
-    """The arguments by which a session finds the engine of a statement."""
-
+    # ``None`` is the point before the beginning of the session's transaction.
     Savepoint: t.TypeAlias = orm.SessionTransaction | None
-    """A savepoint, which the application may have ended. ``None`` for the point before
-    the beginning of the session's transaction.
-    """
 
 SessionSource: t.TypeAlias = Callable[[], orm.Session] | orm.sessionmaker[orm.Session]
 
@@ -127,10 +124,7 @@ class JoinedSession:
         return self.session
 
     def bind(self, bind: Bind) -> sa.Engine | sa.Connection:
-        """Return the engine or connection of a statement.
-
-        :param bind: The arguments by which the session finds it.
-        """
+        """Return the engine or connection of a statement."""
         mapper = bind["mapper"]
 
         if mapper in self._binds:
@@ -184,8 +178,6 @@ class JoinedSession:
     def begin_alone(self, engine: sa.Engine) -> sa.Connection:
         """Return a connection that is ready to write, as nobody uses the session or
         listens to it.
-
-        :raises sqlalchemy.exc.SQLAlchemyError: The database does not give one.
         """
         self._check_written()
 
@@ -229,10 +221,7 @@ class JoinedSession:
         return self._session
 
     def begin_writing(self, bind: Bind) -> sa.Connection:
-        """Make the session ready to write, and return its connection.
-
-        :param bind: The arguments by which it finds the engine.
-        """
+        """Make the session ready to write, and return its connection."""
         self._check_written()
 
         with translated():
@@ -244,14 +233,7 @@ class JoinedSession:
         return connection
 
     def connection(self, bind: Bind) -> sa.Connection:
-        """Return a connection of the session. A savepoint of the session begins with
-        this.
-
-        :param bind: The arguments by which it finds the engine.
-        :raises RuntimeError: The application has ended the transaction that the call
-            writes in.
-        :raises Unavailable: The database does not give one.
-        """
+        """Return a connection of the session, with which its savepoint begins."""
         self._check_written()
 
         if self.own is not None and self.own.engine is self.bind(bind):
@@ -261,7 +243,6 @@ class JoinedSession:
             return self.session.connection(bind_arguments=bind)
 
     def savepoint(self) -> Savepoint:
-        """Return a savepoint."""
         session = self.session if self.own is not None else self.in_use
         self._check_written()
 
@@ -269,8 +250,7 @@ class JoinedSession:
             return None if session is None else session.begin_nested()
 
     def release(self, savepoint: Savepoint) -> None:
-        """Keep the writes since a savepoint. Functions that wait for the savepoint now
-        wait for the outer transaction. Listeners are silenced: releasing a savepoint is
+        """Keep the writes since a savepoint. Listeners are silenced: releasing it is
         not a commit.
         """
         if savepoint is None or savepoint not in open_transactions(self.session):
@@ -312,12 +292,7 @@ class JoinedSession:
         follow_commit(self.session, function)
 
     def prepare(self) -> None:
-        """Write what is left, and check that it can be committed.
-
-        :raises RuntimeError: The application has ended the transaction, or caught an
-            error for which the database will undo it.
-        :raises Unavailable: The database has undone it already.
-        """
+        """Write what is left, and check that it can be committed."""
         self._check_written()
         session = self._ending = self._session_to_end()
 
@@ -355,7 +330,6 @@ class JoinedSession:
             self._roll_back_own()
 
     def _roll_back_own(self) -> None:
-        """Roll back what the call has written without the session."""
         try:
             # After a commit that has failed, close() alone would leave SQLite's
             # transaction as it is, open.
@@ -373,9 +347,7 @@ class JoinedSession:
             connection.close()
 
     def _session_to_end(self) -> orm.Session | None:
-        """Return the session if it has something to end with the transaction: it has
-        begun, or written, since.
-        """
+        """Return the session if it has begun, or written, in the transaction."""
         unused = None if self.own is None else self._made_session
 
         # A hook may have begun to follow its commits.
@@ -384,16 +356,14 @@ class JoinedSession:
 
         session = self.in_use
 
-        if (
+        has_work = (
             session is None
             or not self._is_begun
             or self._written is not None
             or _has_instances(session)
             or _writes_of(session) != self._writes_before
-        ):
-            return session
-
-        return None
+        )
+        return session if has_work else None
 
     def _check_written(self) -> None:
         written = self._written
@@ -411,34 +381,31 @@ class _Silence:
 
 _samples: WeakKeyDictionary[t.Any, tuple[t.Any, orm.Session | None]]
 _samples = WeakKeyDictionary()
-"""Options and sessions that nobody writes with, by the factories that have made them.
-"""
+"""Options and sessions that nobody writes with, by their factories."""
 
 
 def _sample_of(factory: t.Any) -> orm.Session | None:
     """Return a session to ask for its engines and listeners in place of a new one, or
     ``None`` where a new one may have others.
     """
-    if not isinstance(factory, orm.sessionmaker):
+    if type(factory) is not orm.sessionmaker:
         return None
 
     options, sample = _samples.get(factory, (None, None))
 
     if options != factory.kw:
-        class_: t.Any = factory.class_
-        methods = (type(factory).__call__, class_.__init__, class_.get_bind)
-        is_usual = class_.__new__ is object.__new__ and {
-            each.__module__ for each in methods
-        }.issubset(LIBRARIES)
-        sample = factory() if is_usual else None
+        sample = factory() if has_usual_binds(factory.class_) else None
         _samples[factory] = {**factory.kw}, sample
 
     return sample
 
 
-def has_usual_binds(session: orm.Session) -> bool:
-    """Return ``True`` if a session knows its engines without any state of a request."""
-    return session.get_bind.__module__ in LIBRARIES
+def has_usual_binds(session: t.Any) -> bool:
+    """Return ``True`` if a session, or each of a class, knows its engines without any
+    state of a request.
+    """
+    modules = session.__init__.__module__, session.get_bind.__module__
+    return modules[0] in LIBRARIES and modules[1] in LIBRARIES
 
 
 def follow_sessions() -> None:
@@ -483,19 +450,15 @@ def _writes_of(session: orm.Session) -> int:
 
 
 def _connections_of(transaction: orm.SessionTransaction | None) -> set[t.Any]:
-    """Return the connections of a transaction of a session, each with its own
-    transaction, and with ``True`` if that ends with the session's.
+    """Return the connections of a transaction, each with its own transaction, and
+    ``True`` if that ends with it.
     """
     # SQLAlchemy 2.0 has no public name for them. Each is there twice.
     return set(t.cast("t.Any", transaction)._connections.values())
 
 
 def add_session(app: Flask, source: t.Any) -> None:
-    """Add the session of a service, if it can join without being made.
-
-    :param app: The application.
-    :param source: The source of the service's sessions.
-    """
+    """Add the session of a service, if it can join without being made."""
     if isinstance(source, orm.scoped_session):
         app.extensions.setdefault(EXTENSION, {})[source] = None
 
