@@ -14,8 +14,7 @@ from .authentication import AuthenticationService
 from .authentication.access import Access, check_issuers, find_authentication
 from .authentication.limits import Limits
 from .authentication.password_checks import check_users, warn_of_open_services
-from .database.connections import count_writes
-from .database.forks import init_app as init_forks
+from .database.connections import count_writes, follow_forks
 from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS, StreamParser
 from .http.cors import init_app as init_cors
@@ -334,7 +333,7 @@ class FlaskRecords(CallSignals):
         routes = Routes(app, self._url_prefix)
         init_bounds(app)
         count_writes()
-        init_forks(app)
+        follow_forks(app)
         init_cors(app)
         self.errors.init_app(app)
         self._check(app, self.services.values())

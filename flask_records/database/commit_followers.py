@@ -62,17 +62,13 @@ def _after_end(session: t.Any, transaction: orm.SessionTransaction) -> None:
 
     try:
         for function in followers.pop(None, ()):
-            _run(function)
+            try:
+                function()
+            except Exception:
+                # The application has committed.
+                logger.exception("What follows a commit has failed.")
     finally:
         session._trans_context_manager = block
-
-
-def _run(function: Callable[[], None]) -> None:
-    try:
-        function()
-    except Exception:
-        # The application has committed.
-        logger.exception("What follows a commit has failed.")
 
 
 def open_transactions(session: orm.Session) -> Iterator[orm.SessionTransaction]:

@@ -1,12 +1,15 @@
-"""Connections of known drivers, prepared to read or to write."""
+"""Connections of known drivers, prepared to read or to write, in each process."""
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import typing as t
 from weakref import WeakKeyDictionary, WeakSet
 
 import sqlalchemy as sa
+from sqlalchemy.pool import QueuePool
 
 from ..settings import names_of
 from .database_errors import AWAY, BIND_ERRORS, FAILED, translated
@@ -14,6 +17,8 @@ from .transaction import Transaction
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+
+    from flask import Flask
 
 SETTING: t.Final = "RECORDS_DRIVERS"
 
@@ -44,6 +49,12 @@ undone, or would fail beside others. Leave 'autocommit' and \
 isolation_level='AUTOCOMMIT' out of the options of the engine.\
 """
 
+UWSGI: t.Final = """\
+uWSGI forks its workers from this process without a word to Python: they would share \
+its connections to databases, and get each other's rows. Let each worker load the \
+application: lazy-apps = true.\
+"""
+
 BUSY_TIMEOUT: t.Final = 20_000
 """The milliseconds that a write waits on SQLite until others have written."""
 
@@ -51,7 +62,7 @@ ENGINE_EVENTS: t.Final = ("begin", "before_execute", "before_cursor_execute")
 """The events of an engine by which an application prepares its transactions."""
 
 BEGIN: t.Final = "BEGIN IMMEDIATE"
-"""The statement that begins a transaction of SQLite with its write lock."""
+"""Begins a transaction of SQLite with its write lock."""
 
 IDLE: t.Final = 0
 IN_ERROR: t.Final = 3
@@ -78,13 +89,16 @@ _begun: WeakSet[sa.RootTransaction] = WeakSet()
 _writes: WeakKeyDictionary[sa.engine.Transaction, int] = WeakKeyDictionary()
 """The number of statements that have written in a transaction of a connection."""
 
+_engines: WeakSet[sa.Engine] = WeakSet()
+"""The engines of all applications."""
+
+_pools: list[sa.Pool] = []
+"""The pools of parents. Some drivers would end a connection that nobody refers to."""
+
 
 def check_driver(dialect: sa.Dialect, config: Mapping[str, t.Any]) -> None:
-    """Refuse a driver that is not known, unless the application names it, and one for
-    asyncio.
-
-    :param config: The configuration of the application.
-    :raises RuntimeError: The driver is not known, or for asyncio.
+    """Refuse a driver that is not known, unless the configuration of the application
+    names it, and one for asyncio.
     """
     name, drivers = f"{dialect.name}+{dialect.driver}", DRIVERS.get(dialect.name, ())
     is_known = dialect.driver in drivers or name in names_of(
@@ -103,8 +117,6 @@ def check_driver(dialect: sa.Dialect, config: Mapping[str, t.Any]) -> None:
 def check_commits(connection: sa.Connection) -> None:
     """Refuse a connection that commits each statement, and one of Python's SQLite that
     begins transactions without the write lock.
-
-    :raises RuntimeError: It does.
     """
     driver, dialect = _driver(connection), connection.dialect
     # An option of SQLAlchemy from 2.0.43 on, with which it does not undo on SQLite.
@@ -142,19 +154,14 @@ def writes_in(transaction: sa.engine.Transaction) -> int:
 
 
 def listens(dispatch: t.Any, names: Collection[str]) -> bool:
-    """Return ``True`` if somebody listens to one of some events.
-
-    :param dispatch: The ``dispatch`` of the object that has the events.
-    """
+    """Return ``True`` if somebody listens to one of some events."""
     return any([getattr(dispatch, name) for name in names])
 
 
 def without_transaction(engine: sa.Engine, connection: t.Any) -> t.Any:
-    """Let a connection to PostgreSQL begin no transaction, which would take a round
-    trip to the server. Return the connection of its driver, whose ``autocommit`` has to
-    be switched off later, or ``None``.
-
-    :param connection: The connection, from the pool of the engine.
+    """Let a connection of a pool to PostgreSQL begin no transaction, which would take a
+    round trip to the server. Return the connection of its driver, whose ``autocommit``
+    has to be switched off later, or ``None``.
     """
     driver = connection.dbapi_connection
 
@@ -173,8 +180,6 @@ def without_transaction(engine: sa.Engine, connection: t.Any) -> t.Any:
 def begin_writing(connection: sa.Connection) -> None:
     """Take SQLite's write lock, unless the connection has begun a transaction. From now
     on, an error by which the database ends the transaction ends the connection, too.
-
-    :raises sqlalchemy.exc.DBAPIError: Other connections write for too long.
     """
     is_sqlite = connection.dialect.name == "sqlite"
     transaction: t.Any = connection.get_transaction()
@@ -192,10 +197,7 @@ def begin_writing(connection: sa.Connection) -> None:
 
 
 def connect_to_write(engine: sa.Engine) -> sa.Connection:
-    """Return a connection in a transaction that is ready to write.
-
-    :raises sqlalchemy.exc.SQLAlchemyError: The database does not give one.
-    """
+    """Return a connection in a transaction that is ready to write."""
     connection = engine.connect()
 
     try:
@@ -307,9 +309,41 @@ def _is_in_transaction(connection: sa.Connection) -> bool:
 
 def _state(driver: t.Any) -> int | None:
     """Return the state of PostgreSQL's transaction, if the driver knows it."""
-    info = getattr(driver, "info", None)
-    return getattr(info, "transaction_status", None)
+    return getattr(getattr(driver, "info", None), "transaction_status", None)
 
 
 def _driver(connection: sa.Connection) -> t.Any:
     return connection.connection.dbapi_connection
+
+
+def follow_forks(app: Flask) -> None:
+    """Let a process that is forked from this one open connections of its own: two on
+    one connection get each other's rows.
+
+    :raises RuntimeError: uWSGI is to fork this process, which nobody would notice.
+    """
+    uwsgi: t.Any = sys.modules.get("uwsgi")
+
+    # Mules and spoolers have been forked already.
+    if (
+        uwsgi is not None
+        and uwsgi.numproc > 1
+        and uwsgi.worker_id() == 0
+        and uwsgi.masterpid() in (0, os.getpid())
+    ):
+        raise RuntimeError(UWSGI)
+
+    with app.app_context():
+        engines = getattr(app.extensions.get("sqlalchemy"), "engines", {})
+        _engines.update(engines.values())
+
+
+def _open_anew() -> None:
+    for engine in _engines:
+        # A database in memory is in its connection.
+        if isinstance(engine.pool, QueuePool):
+            _pools.append(engine.pool)
+            engine.dispose(close=False)
+
+
+os.register_at_fork(after_in_child=_open_anew)

@@ -35,9 +35,8 @@ if t.TYPE_CHECKING:
     Mapper: t.TypeAlias = orm.Mapper[t.Any]
 
 STATEMENT_EVENTS: t.Final = ("do_orm_execute", "after_begin")
-"""The events of a session by which an application adds conditions to its statements,
-or prepares its transactions, for example for a tenant, besides
-``after_transaction_create``, to which the package listens, too.
+"""The events by which an application adds conditions to statements, or prepares
+transactions, besides ``after_transaction_create``, to which the package listens, too.
 """
 
 SHARDED: t.Final = """\
@@ -71,8 +70,8 @@ class Database:
         """Join the transaction in progress, so that it ends what hooks begin in the
         session.
 
-        :param writes: Make the session ready to write: take SQLite's write lock now,
-            before the call reads anything that others could change until it writes.
+        :param writes: Take SQLite's write lock now, before the call reads anything that
+            others could change until it writes.
         """
         joined, sample = self._join()
 
@@ -290,8 +289,6 @@ class EngineReading:
 class SessionReading:
     """A session that reads in its transaction. The errors of the database are raised at
     the end as errors that a client can see.
-
-    :param bind: The arguments by which the session finds the engine.
     """
 
     def __init__(self, joined: JoinedSession, bind: Bind) -> None:
@@ -334,11 +331,8 @@ Reading: t.TypeAlias = EngineReading | SessionReading
 
 
 class Writing:
-    """Writes in the session of a call, or without it if one statement is enough. Each
-    method raises the errors of the database as errors that a client can see.
-
-    :param bind: The arguments by which the session finds the engine.
-    :param engine: The engine, as long as no session is needed.
+    """Writes in the session of a call, or on the engine while no session is needed.
+    Each method raises the errors of the database as errors that a client can see.
     """
 
     scope: Scope | None = None

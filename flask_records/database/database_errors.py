@@ -181,12 +181,6 @@ class translated:
 
     :param scope: The scope of the caller, whose fields an error may name.
     :param bodies: The values to write, none for a removal, ``None`` for a read.
-    :raises Conflict: The values contradict those that are stored.
-    :raises BadRequest: The values do not fit.
-    :raises MethodNotAllowed: The database does not write what the statement writes.
-    :raises Forbidden: The database does not allow the statement.
-    :raises Unavailable: The database can't serve the call at the moment.
-    :raises RuntimeError: The application has caught the error of a statement before.
     """
 
     def __init__(
@@ -209,12 +203,12 @@ class translated:
 
 
 def unavailable(error: BaseException) -> Unavailable | None:
-    """Return the error that a client can see if a database, or its pool of connections,
-    can't serve a call at the moment. ``None`` for any other error.
+    """Return the error that a client can see if a database can't serve a call at the
+    moment, or ``None``.
     """
     kind = _kind_of(error)
 
-    if kind is None or kind.error is not Unavailable:
+    if kind not in (AWAY, BUSY):
         return None
 
     result = Unavailable(kind.text)
@@ -256,10 +250,7 @@ def _translation(
     if problem is None:
         return kind.error(text)
 
-    names = []
-
-    if scope is not None:
-        names = _names_in(t.cast("t.Any", error), kind, scope, bodies or ())
+    names = [] if scope is None else _names_in(error, kind, scope, bodies or ())
 
     if names and kind is UNIQUE:
         quoted = ", ".join(f"'{name}'" for name in names)
@@ -294,7 +285,8 @@ def _kind_of(error: BaseException) -> ErrorKind | None:
 
 
 def _kind_of_code(error: sa.exc.DBAPIError) -> ErrorKind | None:
-    driver, code = t.cast("t.Any", error.orig), _code_of(error)
+    driver: t.Any = error.orig
+    code = _code_of(driver)
 
     if not isinstance(code, str):
         return None if code is None else CODES.get(code)
@@ -327,27 +319,20 @@ def _kind_of_class(error: sa.exc.DBAPIError) -> ErrorKind | None:
     return MISFIT if is_misfit else None
 
 
-def _code_of(error: sa.exc.StatementError) -> int | str | None:
-    """Return the code that a driver gives an error: a number of MySQL, a state of
-    PostgreSQL, or a name of SQLite.
+def _code_of(driver: t.Any) -> int | str | None:
+    """Return the code of a driver's error: a number of MySQL, a state of PostgreSQL, or
+    a name of SQLite.
     """
-    driver = t.cast("t.Any", error.orig)
-
     if driver.args and isinstance(driver.args[0], int):
         return driver.args[0]
 
-    for name in ("sqlstate", "pgcode", "sqlite_errorname"):
-        if isinstance(code := getattr(driver, name, None), str):
-            return code
-
-    return None
+    names = ("sqlstate", "pgcode", "sqlite_errorname")
+    codes = [getattr(driver, name, None) for name in names]
+    return next((code for code in codes if isinstance(code, str)), None)
 
 
 def _names_in(
-    error: sa.exc.StatementError,
-    kind: ErrorKind,
-    scope: Scope,
-    bodies: Sequence[Record],
+    error: t.Any, kind: ErrorKind, scope: Scope, bodies: Sequence[Record]
 ) -> list[str]:
     """Return the fields whose columns, or whose index, the error of a driver names, or
     the only foreign key of some bodies.
@@ -361,7 +346,7 @@ def _names_in(
     tables = [each for each in fields.mapper.tables if isinstance(each, sa.Table)]
     indexes = _unique_indexes(tables) if kind is UNIQUE else _checks(tables)
 
-    for text in _texts_of(error, kind):
+    for text in _texts_of(error.orig, kind):
         text = NO_COLUMNS.sub(" ", indexes.get(text, text))
 
         for table in tables:
@@ -380,7 +365,7 @@ def _names_in(
     # A statement has values of its query and of defaults, too, besides the key.
     is_new = (error.statement or "").startswith("INSERT")
     length = 1 if is_new else 1 + len(fields.identifying)
-    is_alone = len(t.cast("t.Any", error.params) or ()) <= length
+    is_alone = len(error.params or ()) <= length
 
     # Whatever the reason is, it is the only value.
     if kind in (RULE, MISFIT) and is_alone:
@@ -419,21 +404,17 @@ def _unique_indexes(tables: Sequence[sa.Table]) -> dict[str, str]:
 
 
 def _checks(tables: Sequence[sa.Table]) -> dict[str, str]:
-    """Return the conditions of check constraints by their names in errors."""
-    return {
-        str(each.name): str(each.sqltext)
-        for table in tables
-        for each in table.constraints
-        if isinstance(each, sa.CheckConstraint) and each.name
-    }
+    """Return the conditions of checks by their names in errors."""
+    constraints = [each for table in tables for each in table.constraints]
+    checks = [each for each in constraints if isinstance(each, sa.CheckConstraint)]
+    return {str(each.name): str(each.sqltext) for each in checks if each.name}
 
 
-def _texts_of(error: sa.exc.StatementError, kind: ErrorKind) -> list[str]:
+def _texts_of(driver: t.Any, kind: ErrorKind) -> list[str]:
     """Return the texts of a driver's error that name an index or columns."""
-    driver = t.cast("t.Any", error.orig)
     message = str(driver.args[-1]) if driver.args else ""
 
-    if isinstance(_code_of(error), int):
+    if isinstance(_code_of(driver), int):
         match = MYSQL_NAMES[kind].search(message) if kind in MYSQL_NAMES else None
         # The name of the table may stand before the name of an index.
         return [match[1].rpartition(".")[2]] if match else []

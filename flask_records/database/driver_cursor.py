@@ -51,11 +51,7 @@ MAX_STATEMENTS: t.Final = 64
 
 
 class CursorStatement:
-    """A statement as a driver takes it.
-
-    :param compiled: The statement, compiled.
-    :param columns: The columns of its rows.
-    """
+    """A compiled statement as a driver takes it, with the columns of its rows."""
 
     def __init__(self, compiled: t.Any, columns: Sequence[t.Any]) -> None:
         dialect = compiled.dialect
@@ -103,8 +99,8 @@ class CursorStatement:
         return rows
 
     def _fetch_many(self, cursor: t.Any, parameters: Sequence[Record]) -> Rows:
-        """Return the rows of an INSERT of several, in one text for as many as SQLite
-        takes at once. SQLAlchemy takes twice the time to make it.
+        """Return the rows of an INSERT, in one text for all that SQLite takes at once.
+        SQLAlchemy takes twice the time to make it.
         """
         number = min(self._max_parameters // len(self._binds), MAX_ROWS)
         head, values, tail = re.split(KEYWORDS, self.text)
@@ -130,13 +126,12 @@ class CursorStatement:
 
     def _describe(self, cursor: t.Any) -> None:
         if self._converts is None:
-            processors = [
-                (index, each.result_processor(self._dialect, column[1]))
-                for index, (each, column) in enumerate(
-                    zip(self._types, cursor.description, strict=True)
-                )
+            pairs = zip(self._types, cursor.description, strict=True)
+            self._converts = [
+                (index, convert)
+                for index, (each, column) in enumerate(pairs)
+                if (convert := each.result_processor(self._dialect, column[1]))
             ]
-            self._converts = [(i, convert) for i, convert in processors if convert]
 
     def convert(self, rows: Rows) -> Rows:
         """Return rows with the values of the driver as values of Python."""
@@ -153,10 +148,7 @@ class CursorStatement:
 
 
 def connect(engine: sa.Engine) -> sa.PoolProxiedConnection:
-    """Return a connection of the driver, from the pool of an engine.
-
-    :raises sqlalchemy.exc.SQLAlchemyError: The database does not give one.
-    """
+    """Return a connection of the driver, from the pool of an engine."""
     base = t.cast("t.Any", engine.dialect.loaded_dbapi).Error
 
     try:
@@ -199,10 +191,7 @@ def statement_of(engine: t.Any, plan: Plan) -> CursorStatement | None:
 
 
 def rows_of(connection: t.Any, plan: Plan) -> Rows:
-    """Return the rows of a plan, in the transaction of a connection.
-
-    :raises sqlalchemy.exc.SQLAlchemyError: The database refuses the statement.
-    """
+    """Return the rows of a plan, in the transaction of a connection."""
     transaction = connection.get_nested_transaction() or connection.get_transaction()
 
     if (
@@ -228,12 +217,9 @@ def run(
     plan: Plan,
     connect: Callable[[], sa.Connection],
 ) -> Rows:
-    """Return the rows of a statement.
+    """Return the rows of a statement, with the parameters of its plan.
 
-    :param driver: The connection of the driver.
-    :param plan: The plan of the statement, with its parameters.
-    :param connect: Returns SQLAlchemy's connection, for errors.
-    :raises sqlalchemy.exc.SQLAlchemyError: The database refuses the statement.
+    :param connect: Returns SQLAlchemy's connection, which makes errors.
     """
     cursor = None
 
@@ -270,10 +256,7 @@ def execute(
 
 
 def read_checked(cursor: t.Any, check: Callable[[Rows], None]) -> Rows:
-    """Return the rows of a cursor, each of which was checked before the next are read.
-
-    :raises RecordsError: The check has raised it.
-    """
+    """Return the rows of a cursor, each checked before the next are read."""
     rows: list[Sequence[t.Any]] = []
 
     while part := cursor.fetchmany(PART):

@@ -102,10 +102,7 @@ class Transaction:
 
     @classmethod
     def current(cls) -> Transaction:
-        """Return the innermost transaction.
-
-        :raises RuntimeError: No transaction is open.
-        """
+        """Return the innermost transaction, which has to be open."""
         transaction = cls.current_or_none()
 
         if transaction is None:
@@ -155,19 +152,14 @@ class Transaction:
 
     def hold(self, key: str, lock: AbstractContextManager[t.Any]) -> None:
         """Hold a lock from before the outermost commit until the functions after it
-        have run, unless the application commits.
-
-        :param key: The key of the lock, which is held once.
-        :param lock: A context manager.
+        have run, unless the application commits. The lock of a key is held once.
         """
         self._locks.setdefault(key, lock)
 
     @classmethod
     def join(cls, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the session of a key in the transaction in progress.
-
-        :param make: Makes it at the first use in the outermost transaction.
-        :raises RuntimeError: No transaction is open.
+        """Return the session of a key in the transaction in progress, which is made at
+        its first use.
         """
         sessions = cls.current()._sessions
 
@@ -184,28 +176,21 @@ class Transaction:
 
     @classmethod
     def protect(cls, key: Hashable) -> None:
-        """Let later writes of a session be rolled back alone, with the innermost part.
-
-        :param key: The key of the session.
-        """
+        """Let later writes of a session be rolled back with the innermost part."""
         cls.current()._protect(key)
 
     def _protect(self, key: Hashable) -> None:
-        session = self._sessions[key]
-
         if self._parent is not None:
             self._parent._protect(key)
-        elif not session.is_in_progress:
+        elif not self._sessions[key].is_in_progress:
             return
 
         if key not in self._savepoints:
-            self._savepoints[key] = session.savepoint()
+            self._savepoints[key] = self._sessions[key].savepoint()
 
     @property
     def is_used(self) -> bool:
-        """``True`` if there is something to commit, to follow the commit, or to roll
-        back.
-        """
+        """``True`` if there is something to commit, to follow or to roll back."""
         functions = self._after_commit or self._collected
         return bool(functions) or any([each.is_used for each in self.sessions])
 
