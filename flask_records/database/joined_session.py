@@ -118,10 +118,16 @@ class JoinedSession:
         """The session, or before its first use one that has the same engines and
         listeners.
         """
-        if self._session is None and not self._source.registry.has():
-            return _sample_of(self._source.session_factory) or self.session
+        session = self._opened
+        return session or _sample_of(self._source.session_factory) or self.session
 
-        return self.session
+    @property
+    def _opened(self) -> orm.Session | None:
+        """The session, if somebody has made it."""
+        if self._session is None and self._source.registry.has():
+            return t.cast("orm.Session", self._source())
+
+        return self._session
 
     def bind(self, bind: Bind) -> sa.Engine | sa.Connection:
         """Return the engine or connection of a statement."""
@@ -141,10 +147,7 @@ class JoinedSession:
 
     def is_of(self, session: orm.Session) -> bool:
         """Return ``True`` if a session is this one."""
-        if self._session is None and self._source.registry.has():
-            return session is self._source()
-
-        return session is self._session
+        return session is self._opened
 
     @property
     def is_used(self) -> bool:
@@ -154,17 +157,8 @@ class JoinedSession:
     @property
     def in_use(self) -> orm.Session | None:
         """The session if it is in a transaction."""
-        session = self._session
-
-        if session is None:
-            registry = self._source.registry
-
-            if not registry.has():
-                return None
-
-            session = registry()
-
-        return session if session.in_transaction() else None
+        session = self._opened
+        return session if session is not None and session.in_transaction() else None
 
     @property
     def has_written(self) -> bool:
