@@ -29,10 +29,7 @@ FAILED: t.Final = "Its description has failed: see the log of the application."
 
 def services_for(params: Params, path: str = "") -> Record:
     """Return the services that a caller may use, each with the methods that the caller
-    may call, as JSON values.
-
-    :param params: The params of the caller, with its login.
-    :param path: The path of a service that is described whole, if it is there.
+    may call, as JSON values. The one at the path is described whole.
     """
     authenticator = params.authenticator
     services = []
@@ -55,12 +52,7 @@ def services_for(params: Params, path: str = "") -> Record:
 
 
 def service_for(params: Params, path: str) -> Record:
-    """Return the schemas of a service that a caller may use, as JSON values.
-
-    :param params: The params of the caller, with its login.
-    :param path: The path of the service.
-    :raises NotFound: There is no such service for the caller.
-    """
+    """Return the schemas of a service that a caller may use, as JSON values."""
     services = _usable_with(params, path)
     service = services[path]
     readable = {n: e for n, e in services.items() if {*READS} & {*e.methods}}
@@ -94,12 +86,8 @@ def service_for(params: Params, path: str) -> Record:
 
 def find_as(params: Params, id: str, path: str, query: Record) -> t.Any:
     """Return what another user finds, by the rules of a service. What its hooks write
-    meanwhile is undone.
-
-    :param params: The params of the caller, with a login at the authentication service
-        of the user, whom the caller has to be able to get.
-    :param id: The identifier of the user.
-    :param path: The path of a service that the caller may use, too.
+    meanwhile is undone. The caller has to be able to get the user, at the
+    authentication service of the caller's login, and to use the service.
     """
     issuer = params.authenticator
     service = _usable_with(params, path)[path].service
@@ -115,11 +103,7 @@ def find_as(params: Params, id: str, path: str, query: Record) -> t.Any:
 
 
 def log_out(params: Params, id: str) -> None:
-    """Log a user out everywhere, whom the caller has to be able to patch.
-
-    :param params: The params of the caller, with its login.
-    :param id: The identifier of the user.
-    """
+    """Log a user out everywhere, whom the caller has to be able to patch."""
     issuer = params.authenticator
 
     if issuer is None or issuer.token_store is None:
@@ -132,10 +116,7 @@ def log_out(params: Params, id: str) -> None:
 
 
 def _usable_with(params: Params, path: str) -> dict[str, ServiceDescription]:
-    """Return the services that a caller may use by path, which include one.
-
-    :raises NotFound: There is no such service for the caller.
-    """
+    """Return the services that a caller may use by path, which include one."""
     services = {each.path: each for each in describe(params, only_usable=True)}
 
     if path not in services:
@@ -195,11 +176,11 @@ def _summary(service: ServiceDescription) -> Record:
     """Return what the list of services shows of one, as JSON values."""
     public = service.service.public
 
-    summary = service.attempt(
-        lambda: {"description": service.text, "isPaged": service.is_paged}
-    )
+    summary = service.attempt(lambda: (service.text, service.is_paged))
+    text, is_paged = summary or (FAILED, False)
     return {
-        **(summary or {"description": FAILED, "isPaged": False}),
+        "description": text,
+        "isPaged": is_paged,
         "path": service.path,
         "placeholders": service.placeholders,
         "methods": [name for name in service.methods if name in METHODS],

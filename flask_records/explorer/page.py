@@ -115,10 +115,7 @@ class Explorer:
             routes_of(app).check(app)
 
     def is_on(self, app: Flask) -> bool:
-        """Return whether an application has the page.
-
-        :param app: The application.
-        """
+        """Return whether an application has the page."""
         return NAME in app.blueprints
 
 

@@ -41,7 +41,7 @@ SENDERS: t.Final = {event: method for method, event in EVENTS.items()}
 WORD = re.compile(r"[A-Za-z0-9]+")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ServiceDescription:
     """A service with what its caller may use. Its schemas are made when one is asked
     for: the list of many services needs none.
@@ -147,9 +147,7 @@ class ServiceDescription:
         return placeholders_of(rule_of(self.path))
 
     def path_with(self, form: str) -> str:
-        """Return the path, which begins with a slash, with its placeholders in a form
-        such as ``"{{{}}}"``.
-        """
+        """Return the path with its placeholders in a form such as ``"{{{}}}"``."""
         return fill_placeholders(rule_of(self.path), form.format)
 
 
@@ -257,7 +255,6 @@ class CallDescription:
         return getattr(self.service.service.target, self.method)
 
     def _schema_of(self, part: t.Literal["data", "query", "result"]) -> Schema | None:
-        """Return the schema of a part of the call that a class checks, if one does."""
         schema = getattr(self.service.service.schemas.get(self.method), part, None)
         return schema and schema.json_schema("body" if part == "data" else part)
 
@@ -267,11 +264,9 @@ def describe(
 ) -> tuple[ServiceDescription, ...]:
     """Return the services of the current application, as one caller sees them.
 
-    :param params: The params of the caller, with its login, or ``None`` for what all
-        clients together see.
-    :param only_usable: Leave out the methods that need a login which the caller does
-        not have, the events of services that the caller may not read, and services
-        without any method left.
+    :param params: The params of the caller, or ``None`` for what all clients see.
+    :param only_usable: Leave out the methods that the caller may not call, the events
+        of services that it may not read, and services without any method left.
     """
     descriptions = []
 
@@ -296,14 +291,8 @@ def describe(
         has_events = any(each in methods for each in reads) if reads else accepts
 
         if methods:
-            descriptions.append(
-                ServiceDescription(
-                    service=service,
-                    params=caller,
-                    methods=methods,
-                    has_events=has_events,
-                )
-            )
+            description = ServiceDescription(service, caller, methods, has_events)
+            descriptions.append(description)
 
     return tuple(descriptions)
 
@@ -377,7 +366,6 @@ def _without_groups(parts: Mapping[str, Schema]) -> Mapping[str, Schema]:
 
 
 def _text_of(part: t.Any) -> str | None:
-    """Return the text of the application about an object, or about a method of it."""
     is_own = not part.__module__.startswith(f"{PACKAGE}.")
     return getdoc(part) if is_own else None
 

@@ -118,10 +118,8 @@ def answer(description: str, schema: Schema) -> dict[str, t.Any]:
 
 
 class Operations:
-    """Describes the requests to one service.
+    """Describes the requests to one of the services that a caller knows.
 
-    :param service: The service, as its caller sees it.
-    :param services: All services that the caller knows.
     :param names: The names of services in names of schemas and operations, by path.
     :param security: The schemes of which a call that is not public needs one.
     """
@@ -268,7 +266,6 @@ class Operations:
         return operation
 
     def _successes(self, calls: Sequence[CallDescription]) -> dict[str, t.Any]:
-        """Return the answers to calls that succeed, by status."""
         answers: dict[str, t.Any] = {}
 
         for is_custom in (False, True):
@@ -306,7 +303,6 @@ class Operations:
         return {each: {"schema": schema if each in standard else {}} for each in kinds}
 
     def _data(self, call: CallDescription) -> Schema:
-        """Return the schema of the data of a call."""
         if call.is_custom or call.data in (OBJECT, list_of(OBJECT)):
             return (call.is_custom and call.data) or {}
 
@@ -314,7 +310,6 @@ class Operations:
         return reference(f"{self._name}{call.method.title()}{end}")
 
     def _result(self, call: CallDescription) -> Schema:
-        """Return the schema of the result of a call."""
         if call.creates_many:
             return reference(f"{self._name}{LIST}")
 
@@ -379,9 +374,9 @@ def _in_path(name: str, schema: Schema) -> dict[str, t.Any]:
 
 def _flat(name: str, schema: Schema) -> Iterator[tuple[str, Schema]]:
     """Yield the parameters of a part of a query with their schemas: its values, and
-    each of its operators in brackets, but for paths to other records. Lists of queries
-    can't be known.
+    each of its operators in brackets, but for paths to other records.
     """
+    # Lists of queries can't be known.
     if "properties" in schema.get("items", {}):
         return
 
@@ -419,6 +414,5 @@ def _strip(schema: t.Any) -> t.Any:
 
 
 def _any_of(schemas: list[Schema]) -> Schema:
-    """Return the schema of a value that has one of some schemas."""
     unique = [each for i, each in enumerate(schemas) if each not in schemas[:i]]
     return unique[0] if len(unique) == 1 else {"anyOf": unique}

@@ -73,14 +73,8 @@ def init_app(app: Flask, routes: Routes, errors: ErrorHandler) -> None:
         raise RuntimeError(f"{SETTING} has the same path twice: {settings.page!r}.")
 
     if settings.is_on(app):
-        documents: dict[str, bytes] = {}
-
-        # Flask-Limiter asks for the name of a view, which a partial does not have.
-        def send_document(**route: t.Any) -> Response:
-            return _send_document(documents)
-
         views: Views = {
-            "document": (settings.document, send_document),
+            "document": (settings.document, _send_document),
             "page": (settings.page, _send_page),
         }
         pages = page_blueprint(NAME, __package__, errors, FILES_PATH, views)
@@ -97,29 +91,19 @@ def current_title() -> str:
     return current_settings().title or current_app.name
 
 
-def _send_document(documents: dict[str, bytes]) -> Response:
-    """Return the document for the caller, or as anonymous clients may see it, which is
-    made once for each path of the application on its server.
-    """
+def _send_document(**route: t.Any) -> Response:
+    """Send the document for the caller, or as anonymous clients may see it."""
     # Applications without the page do not need it.
-    from .document import document_text, FAILED
+    from .document import document_text
 
     is_own, settings = request.args.get("for") == "me", current_settings()
+    params = None
 
     if is_own or settings.needs_login:
         params = params_of_visitor(request.headers)
         settings.check(params)
 
-    if is_own:
-        return send_json(document_text(params))
-
-    document = documents.get(request.script_root) or document_text()
-
-    # A description that has failed is made again.
-    if FAILED.encode() not in document:
-        documents[request.script_root] = document
-
-    return send_json(document)
+    return send_json(document_text(params if is_own else None))
 
 
 def _send_page(**route: t.Any) -> Response:
