@@ -67,11 +67,16 @@ def warn_of_open_services(records: AuthenticationRecords, app: Flask) -> None:
     """Log a warning that names the services over models that any login may write, if
     there are logins and no default rules.
     """
-    services = records.services.values() if records.authentications else ()
-    models = [each for each in services if each.capabilities.model is not None]
-    paths = [f"'{each.path}'" for each in models if _open_methods(each)]
+    if not records.authentications or records.default_rules:
+        return
 
-    if paths and not records.default_rules:
+    paths = [
+        f"'{service.path}'"
+        for service in records.services.values()
+        if service.capabilities.model is not None and _open_methods(service)
+    ]
+
+    if paths:
         app.logger.warning(OPEN, ", ".join(paths))
 
 
@@ -92,9 +97,7 @@ def check_users(records: AuthenticationRecords, apps: Collection[Flask]) -> None
         authentication.lookup.normalize_writes()
 
         for app in apps:
-            settings = authentication.settings_of(app)
-            used = [authentication.strategies.get(name) for name in settings.strategies]
-            _check_users(records, authentication, settings, used)
+            _check_users(records, authentication, authentication.settings_of(app))
 
         if not authentication.lookup.is_there:
             _check_strategies(records, authentication)
@@ -103,10 +106,7 @@ def check_users(records: AuthenticationRecords, apps: Collection[Flask]) -> None
 def _check_strategies(
     records: AuthenticationRecords, authentication: AuthenticationService
 ) -> None:
-    """Refuse services that need tokens, which are for users.
-
-    :raises RuntimeError: There is one.
-    """
+    """Refuse services that need tokens, which are for users."""
     for path, access in records.accesses.items():
         service = records.services[path]
         is_asked = access.find_service() is authentication
@@ -127,40 +127,23 @@ def _check_users(
     records: AuthenticationRecords,
     authentication: AuthenticationService,
     settings: AuthenticationSettings,
-    used: Collection[t.Any],
 ) -> None:
     """Check that there are users with the fields of logins, and that no service over
     them shows password hashes or stores plain passwords.
-
-    :raises RuntimeError: A check fails. The message has the lines to write.
     """
-    has_users, providers = authentication.lookup.is_there, settings.oauth.providers
+    used = [authentication.strategies.get(name) for name in settings.strategies]
+    is_local, providers = LOCAL in used, settings.oauth.providers.values()
 
     # Strategies of an application may need no users.
-    if not (has_users or JWT in used or LOCAL in used or providers):
+    if not (authentication.lookup.is_there or JWT in used or is_local or providers):
         return
 
-    if (fields := fields_of(authentication.users)) is not None:
-        _check_fields(authentication, settings, fields, is_local=LOCAL in used)
+    fields, path = fields_of(authentication.users), authentication.users_path
 
-    for service in records.services.values():
-        length = settings.passwords.hash_length
-        problems = "\n".join(_problems(records, authentication, service, length))
+    if fields is None:
+        return
 
-        if problems:
-            raise RuntimeError(problems)
-
-
-def _check_fields(
-    authentication: AuthenticationService,
-    settings: AuthenticationSettings,
-    fields: Fields,
-    *,
-    is_local: bool,
-) -> None:
-    path = authentication.users_path
-
-    for provider in settings.oauth.providers.values():
+    for provider in providers:
         name = provider.id_field
 
         if name not in fields.names or not fields.is_unique(name):
@@ -178,6 +161,13 @@ def _check_fields(
                 " Name another one, or leave 'local' out of"
                 f" {settings.name}['strategies'] if nobody logs in with a password."
             )
+
+    for service in records.services.values():
+        length = settings.passwords.hash_length
+        problems = "\n".join(_problems(records, authentication, service, length))
+
+        if problems:
+            raise RuntimeError(problems)
 
 
 def _problems(
@@ -197,27 +187,22 @@ def _problems(
         methods, id = ", ".join(names), authentication.lookup.id
         yield UNRULED.format(methods=methods, path=path, names=names, id=id)
 
-    if field not in clients.fields.names:
-        return
-
-    name = path if path.isidentifier() else f'records["{path}"]'
-
     if field in clients.names:
         yield VISIBLE.format(path=path, model=model, field=field)
 
-    is_written = field in clients.writable and not authentication.custom_hashing
-    is_wrong = is_written and not _takes_text(clients.fields, field, length)
+    writes = [method for method in BODIES if method in service.methods]
 
-    if is_wrong and not {*BODIES}.isdisjoint(service.methods):
+    if not writes or field not in clients.writable or authentication.custom_hashing:
+        return
+
+    if not _takes_text(clients.fields, field, length):
         yield NO_HASH.format(length=length, field=field, path=path)
 
-    for method in BODIES:
+    for method in writes:
         hooks = [*records.before.order(method), *service.before.order(method)]
-        is_hashed = any(
-            isinstance(h, HashPassword) and field in h.fields for h in hooks
-        )
 
-        if is_written and method in service.methods and not is_hashed:
+        if not any(isinstance(h, HashPassword) and field in h.fields for h in hooks):
+            name = path if path.isidentifier() else f'records["{path}"]'
             yield NOT_HASHED.format(path=path, service=name, field=field)
             return
 
