@@ -24,13 +24,10 @@ if t.TYPE_CHECKING:
 DAY: t.Final = 24 * 60 * 60
 
 MAX_LENGTH: t.Final = 8192
-"""The number of characters of the longest token that is accepted."""
 
 MAX_TIME: t.Final = 2**53
-"""The latest time that is accepted, in seconds since 1970."""
 
 MAX_VERIFIED: t.Final = 1024
-"""The number of verified tokens that are remembered."""
 
 CLAIMS: t.Final = ["iat", "exp", "aud", "iss", "sub", "jti"]
 """The claims that every token has."""
@@ -56,7 +53,6 @@ INVALID: t.Final = "JsonWebTokenError"
 REFUSALS: t.Final = {
     "ExpiredSignatureError": EXPIRED,
     "ImmatureSignatureError": NOT_ACTIVE,
-    "InvalidSignatureError": "invalid signature",
     "InvalidAlgorithmError": "invalid algorithm",
     "InvalidAudienceError": "jwt audience invalid. expected: {audience}",
     "InvalidIssuerError": "jwt issuer invalid. expected: {issuer}",
@@ -64,23 +60,19 @@ REFUSALS: t.Final = {
 """The messages for tokens that are not valid, by the names of PyJWT's errors."""
 
 REASONS: t.Final = {EXPIRED: "TokenExpiredError", NOT_ACTIVE: "NotBeforeError"}
-"""The names of refusals that are about a time, by the message. ``jsonwebtoken`` has
-these names, which other servers of this interface send.
-"""
+"""The names that ``jsonwebtoken`` has for refusals about a time, by the message."""
 
 CLOCK_TOLERANCE: t.Final = 5
-"""The seconds that the clocks of servers that issue tokens may differ, and that a call
-may take after it has revoked the tokens of a user.
+"""The seconds that the clocks of servers may differ, and that a call may take after it
+has revoked the tokens of a user.
 """
 
 RETENTION: t.Final = 60 * 60
-"""The seconds that marks of sessions are kept after their tokens, which a machine whose
-clock is behind accepts for longer.
-"""
+"""The seconds that marks of sessions are kept after their tokens: clocks differ."""
 
 TOKEN_ID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}")
-"""An identifier of a token: a UUID of version 8. One half of it is random, the other is
-a fingerprint of the users' path and of the password hash of the user.
+"""A UUID of version 8. One half of it is random, the other is a fingerprint of the
+users' path and of the password hash of the user.
 """
 
 HEAD: t.Final = slice(18)
@@ -120,7 +112,6 @@ class Tokens:
         """Return a new token and its claims.
 
         :param not_before: The time of issue, if it is later than now.
-        :param claims: Claims besides those that every token has.
         """
         # The import takes ten megabytes, which a process without tokens can save.
         import jwt
@@ -169,25 +160,19 @@ class Tokens:
     def _verify(self, token: str, *, is_expiry_checked: bool = True) -> Record:
         import jwt
 
-        refusal: Exception = jwt.InvalidSignatureError()
-
         for key in self.verifying_keys:
             try:
                 return self._decode(key, token, is_expiry_checked)
-            except jwt.InvalidSignatureError as error:
-                refusal = error
+            except jwt.InvalidSignatureError:
+                continue
+            except jwt.MissingRequiredClaimError as error:
+                raise refused(f"jwt has no {error.claim}") from error
             except (jwt.InvalidTokenError, *PARSER_ERRORS) as error:
-                refusal = error
-                break
+                message = REFUSALS.get(type(error).__name__, "invalid token")
+                names = {"audience": self.audience, "issuer": self.issuer}
+                raise refused(message.format(**names)) from error
 
-        message = REFUSALS.get(type(refusal).__name__, "invalid token")
-
-        if isinstance(refusal, jwt.MissingRequiredClaimError):
-            message = f"jwt has no {refusal.claim}"
-
-        raise refused(
-            message.format(audience=self.audience, issuer=self.issuer)
-        ) from refusal
+        raise refused("invalid signature")
 
     def _decode(self, key: t.Any, token: str, is_expiry_checked: bool) -> Record:
         import jwt
@@ -231,8 +216,6 @@ class UserTokens:
     ) -> tuple[str, Record]:
         """Return a new token and its claims. It depends on the password hash of the
         user.
-
-        :param claims: Claims besides those that every token has.
         """
         if user is None:
             raise NotAuthenticated("A token is issued for a user only.")
@@ -240,11 +223,7 @@ class UserTokens:
         id = user[self._users.id]
 
         # Another hash than the one that a login has verified may be stored by now.
-        if isinstance(user, VerifiedUser):
-            hash = user.hash
-        else:
-            hash = self._users.credentials(id).get(self._users.password)
-
+        hash = user.hash if isinstance(user, VerifiedUser) else self._stored_hash(id)
         digits = secrets.token_hex(8)
         head = f"{digits[:8]}-{digits[8:12]}-8{digits[13:]}"
         return self._service.settings.tokens.create_token(
@@ -258,8 +237,7 @@ class UserTokens:
         """Return the user that a token was issued for, as clients see them.
 
         :param payload: The claims of the token, verified now or some minutes ago.
-        :raises NotAuthenticated: The token has expired or was revoked, its user is
-            gone, or the password was changed since.
+        :raises NotAuthenticated: The token or its user has ended meanwhile.
         """
         return self.user_and_hash_of(payload)[0]
 
@@ -281,7 +259,7 @@ class UserTokens:
 
         # Hooks may have changed the record, or returned an older one.
         if not self._depends_on(hash, payload):
-            hash = self._users.credentials(id).get(self._users.password)
+            hash = self._stored_hash(id)
 
             if not self._depends_on(hash, payload):
                 raise NotAuthenticated("jwt revoked")
@@ -297,15 +275,14 @@ class UserTokens:
             self._store.put_mark(_key_of_session(payload), MAX_TIME, until)
 
     def revoke_user(self, id: Id) -> None:
-        """Revoke all tokens of a user that were issued until now, for good. Later ones
-        state a time of issue that is not before the mark.
-        """
+        """Revoke all tokens of a user that were issued until now, for good."""
         if self._store is None:
             raise RuntimeError(
                 "Revoking tokens needs a store. Pass one to the authentication service:"
                 " AuthenticationService(tokens=TableTokens(Token))."
             )
 
+        # Later tokens state a time of issue that is not before the mark.
         mark = max(int(time.time()) + CLOCK_TOLERANCE, self.mark_of(id) + 1)
         self._store.put_mark(self._key_of(id), mark, MAX_TIME)
 
@@ -333,12 +310,14 @@ class UserTokens:
 
         return loaded
 
+    def _stored_hash(self, id: Id) -> str | None:
+        return self._users.credentials(id).get(self._users.password)
+
     def _depends_on(self, hash: str | None, payload: Record) -> bool:
-        """Return whether a token was issued for a password hash. Tokens of other
-        servers depend on none, and are accepted.
-        """
+        """Return whether a token was issued for a password hash."""
         token_id = payload["jti"]
 
+        # Tokens of other servers depend on none.
         if TOKEN_ID.fullmatch(token_id) is None:
             return True
 
@@ -347,7 +326,7 @@ class UserTokens:
 
     def _key_of(self, id: Id) -> str:
         """Return the key of the tokens of a user of this path."""
-        return _key("sub", f"{self._users.path}:{id}")
+        return digest_of(f"sub:{self._users.path}:{id}")
 
 
 class VerifiedUser(PrivateRecord):
@@ -358,7 +337,7 @@ class VerifiedUser(PrivateRecord):
     def __init__(self, user: Record, service: Service, hash: str | None) -> None:
         super().__init__(user, service, getattr(user, "unseen", None))
         self.hash = hash
-        """The hash that was verified, or ``None`` if their service returns no hash."""
+        """The hash, or ``None`` if the service of the users returns none."""
 
 
 def refused(message: str) -> NotAuthenticated:
@@ -372,13 +351,10 @@ def _token_id(head: str, users: str, hash: str | None) -> str:
     return f"{head}-8{tag[:3]}-{tag[3:15]}"
 
 
-def _key(kind: str, value: t.Any) -> str:
-    return digest_of(f"{kind}:{value}")
-
-
 def _key_of_session(payload: Record) -> str:
     """Return the key of the tokens that end together, by the claims of one."""
-    return _key(*next((c, payload[c]) for c in ENDING if c in payload))
+    claim = next(claim for claim in ENDING if claim in payload)
+    return digest_of(f"{claim}:{payload[claim]}")
 
 
 def _check_form(token: t.Any) -> None:

@@ -22,12 +22,9 @@ MAX_SIMILAR: t.Final = 100
 """The number of users whose names a database may take for the same."""
 
 ADDRESS_PART: t.Final = r"""[^\s@,;:<>()\[\]"\\]"""
-"""A character of an address, as a pattern: those that separate addresses in the header
-of a mail, or quote parts of them, are left out.
-"""
+"""A character that does not separate addresses in a mail, or quote parts of them."""
 
 ADDRESS: t.Final = re.compile(f"{ADDRESS_PART}+@{ADDRESS_PART}+")
-"""The form of one address for mails."""
 
 GONE: t.Final = "The user of the token is gone."
 
