@@ -20,9 +20,8 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 MAX_LENGTH: t.Final = 1024
-"""The number of characters of the longest password."""
 
-MAX_BYTES: t.Final = 72
+BCRYPT_BYTES: t.Final = 72
 """The number of bytes of a password that bcrypt takes into account."""
 
 
@@ -46,7 +45,7 @@ def _verify_bcrypt(hash: str, password: str) -> bool:
             " 'flask-record-services[bcrypt]'."
         ) from None
 
-    return bool(bcrypt.checkpw(_encode(password)[:MAX_BYTES], hash.encode()))
+    return bool(bcrypt.checkpw(_encode(password)[:BCRYPT_BYTES], hash.encode()))
 
 
 VERIFIERS: t.Final[Mapping[tuple[str, ...], Callable[[str, str], bool]]] = {
@@ -59,12 +58,7 @@ VERIFIERS: t.Final[Mapping[tuple[str, ...], Callable[[str, str], bool]]] = {
 
 @dataclass(frozen=True)
 class Passwords:
-    """Hashes passwords, and verifies the hashes of several formats.
-
-    A process runs no more checks at once than it has processors: others wait. They run
-    in threads of their own, because a thread does not return the memory that it has
-    used, and a check of Argon2 takes :attr:`memory`.
-    """
+    """Hashes passwords, and verifies the hashes of several formats."""
 
     memory: int = 19 * 1024
     """The memory of a check of Argon2 in KiB."""
@@ -81,11 +75,7 @@ class Passwords:
         return len(f"$argon2id$v=19$m={self.memory},t={self.passes},p=1$") + 22 + 1 + 43
 
     def hash(self, password: t.Any, field: str = "password") -> str:
-        """Return the hash of a new password.
-
-        :param field: The name of the field that has it, for errors.
-        :raises BadRequest: It is not text, too short or too long.
-        """
+        """Return the hash of a new password, checked."""
         from argon2 import PasswordHasher
 
         hasher = PasswordHasher(self.passes, self.memory, 1)
@@ -130,18 +120,15 @@ class Passwords:
 
 
 def text_of(value: t.Any, field: str) -> str:
-    """Return a text that a client has sent.
+    """Return a text that a client has sent, in a field.
 
-    :param field: The name of the field that has it, for errors.
     :raises BadRequest: It is not text, or empty.
     """
-    if not isinstance(value, str):
-        raise BadRequest(f"'{field}' is not text.", errors={field: NO_TEXT})
+    if isinstance(value, str) and value:
+        return value
 
-    if not value:
-        raise BadRequest(f"'{field}' is empty.", errors={field: EMPTY})
-
-    return value
+    problem = EMPTY if value == "" else NO_TEXT
+    raise BadRequest(f"'{field}' {problem}.", errors={field: problem})
 
 
 def _verify(hash: str, password: str) -> bool | None:
@@ -159,6 +146,8 @@ def _verify(hash: str, password: str) -> bool | None:
 
 @cache
 def _threads() -> ThreadPoolExecutor:
+    # One check for each processor, others wait. A thread does not return the memory
+    # that it has used, which is much.
     return ThreadPoolExecutor(os.cpu_count() or 1, "passwords")
 
 

@@ -46,14 +46,10 @@ INVALID: t.Final = "The refresh token is not valid. Log in again."
 class RefreshTokens:
     """Renews logins: each login begins a session, whose refresh token gets a new access
     token and the next refresh token, for :data:`GRACE` seconds more than once. A token
-    that is used later ends its session, since somebody has a copy. A logout ends the
-    session, and a change of the password all sessions of the user.
+    that is used later ends its session, since somebody has a copy.
 
     A refresh token is a signed token with the session, and with its number there. The
     table has the number of the latest.
-
-    :param cookie: ``True`` to have the refresh token in a cookie that scripts can't
-        read, not in the body.
     """
 
     def __init__(
@@ -69,9 +65,7 @@ class RefreshTokens:
         """The strategy, for logins only."""
 
     def issue(self, result: Record, params: Params) -> tuple[str, Record, Record]:
-        """Return an access token, its claims, and the fields of the answer to a login,
-        for a new session or one that is renewed.
-        """
+        """Return an access token, its claims, and more fields of the answer."""
         session: Record | None = result.pop(RENEWED, None)
         claims = {CLAIM: session["id"] if session else secrets.token_hex(16)}
         access_token, payload = self._service.tokens.create(result["user"], claims)
@@ -97,9 +91,8 @@ class RefreshTokens:
             self._set_cookie("", 0)
 
     def session_of(self, id: Id, params: Params) -> Record | None:
-        """Return the claims of the session of a client that has no valid access token,
-        but a refresh token or an access token that has expired. Return ``None`` if
-        there is no such session.
+        """Return the claims of the session, if there is one, of a client that has a
+        refresh token, or an access token that has expired.
 
         :param id: The identifier of the call, which may be a token.
         """
@@ -118,7 +111,7 @@ class RefreshTokens:
 
     def end_reused(self, method: str, context: HookContext) -> None:
         """End the session of a token that was replaced some time ago: an error hook,
-        since what a call that fails has written is undone.
+        since a call that fails writes nothing.
         """
         data = context.data if isinstance(context.data, dict) else {}
 
@@ -157,7 +150,6 @@ class RefreshTokens:
 
     @property
     def _tokens(self) -> Tokens:
-        """Creates and verifies refresh tokens."""
         settings = self._service.settings
         return replace(
             settings.tokens,
@@ -166,28 +158,23 @@ class RefreshTokens:
         )
 
     def _find(self, token: t.Any) -> tuple[Record | None, int]:
-        """Return the session of a refresh token, if there is one, and the number of
-        tokens that have followed the token.
-        """
+        """Return the session of a refresh token, if any, and how many followed it."""
         try:
             claims = self._tokens.claims_of(token)
         except NotAuthenticated:
             return None, 0
 
-        session = self._load(claims)
+        session = self._session_of(claims)
         age = 0 if session is None else int(session["digest"]) - int(claims["jti"])
         return session, age
 
     def _is_usable(self, session: Record, age: int) -> bool:
         """Return whether a token is the latest of a session, or was a moment ago."""
         time_of_use = session["expires"] - self._tokens.lifetime
-        is_recent = abs(time.time() - time_of_use) <= GRACE
-        return age == 0 or (age == 1 and is_recent)
+        return age == 0 or (age == 1 and abs(time.time() - time_of_use) <= GRACE)
 
     def _user_of(self, session: Record) -> Record:
-        """Return the user of a session, which ends as its first access token would: if
-        the user is gone, was logged out, or has another password.
-        """
+        """Return the user of a session, which ends as its first access token would."""
         claims = {
             "sub": session["owner"],
             "iat": session["issued"],
@@ -229,16 +216,13 @@ class RefreshTokens:
         self._table.add(session)
         return session
 
-    def _session_of(self, payload: Record) -> Record | None:
-        """Return the session that an access token belongs to, if it has not ended."""
-        session = self._load(payload)
-        is_own = session is not None and session["owner"] == str(payload["sub"])
-        return session if is_own else None
-
-    def _load(self, claims: Record) -> Record | None:
-        """Return the session that a token names, which may be one of another server."""
+    def _session_of(self, claims: Record) -> Record | None:
+        """Return the session that a token belongs to, if it has not ended."""
+        # The token may be one of another server.
         id = claims.get(CLAIM)
-        return self._table.get(id, KIND) if isinstance(id, str) else None
+        session = self._table.get(id, KIND) if isinstance(id, str) else None
+        is_own = session is not None and session["owner"] == str(claims["sub"])
+        return session if is_own else None
 
     def _token_of(self, data: Record, params: Params) -> t.Any:
         if not self._has_cookie:

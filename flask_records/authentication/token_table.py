@@ -25,9 +25,6 @@ if t.TYPE_CHECKING:
     from ..database.joined_session import SessionSource
     from ..typing import Record
 
-MARK: t.Final = "mark"
-"""The kind of the rows that are marks."""
-
 KEYS: t.Final = ("records_key", "records_other_key")
 """The names of the parameters with the keys of marks."""
 
@@ -89,16 +86,14 @@ class TableTokens:
         return next(iter(self._find(query)), None)
 
     def replace(self, id: str, digest: str, /, **changes: t.Any) -> bool:
-        """Change the fields of a token that has a digest. Return ``False`` if there is
-        none. Of several calls at once that change the digest, one finds it.
+        """Change a token that has a digest, and return whether there was one. One of
+        several calls at once finds it.
         """
         query = {"id": id, "digest": digest}
         return bool(self._records._patch(None, changes, Params(query=query)))
 
     def remove(self, id: str) -> bool:
-        """Remove a token. Return ``False`` if it is not there. Of several calls at
-        once, one finds it.
-        """
+        """Remove a token, and return whether it was there: for one call at most."""
         return bool(self._records._remove(None, Params(query={"id": id})))
 
     def put_mark(self, key: str, issued_before: int, expires: int) -> None:
@@ -108,10 +103,10 @@ class TableTokens:
         :param issued_before: The time, in seconds since 1970.
         :param expires: The time when the mark can be deleted.
         """
+        mark = {"kind": "mark", "owner": "", "digest": key, "state": ""}
         # Marks of one key that are stored at once do not wait for each other.
-        mark = {"id": secrets.token_hex(16), "kind": MARK, "owner": "", "state": ""}
         times = {"issued": issued_before, "expires": expires}
-        self.add({**mark, "digest": key, **times})
+        self.add({"id": secrets.token_hex(16), **mark, **times})
 
     def latest_mark(self, *keys: str) -> int:
         """Return the highest mark of one key or two, or 0."""
