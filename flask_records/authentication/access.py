@@ -25,7 +25,6 @@ if t.TYPE_CHECKING:
 OWN_PARAMS: t.Final = frozenset({ACCESS_TOKEN, "authentication", "user"})
 """The parts of a result that do not go into ``params.extra``."""
 
-
 NO_ISSUER: t.Final = """\
 The service '{path}' needs a token for its calls, and nothing issues tokens. Add an \
 authentication service, records.add("authentication", AuthenticationService()), or add \
@@ -50,10 +49,7 @@ class Access:
     """The path of the authentication service, if the application names one."""
 
     def check(self) -> None:
-        """Check the names that the application gave.
-
-        :raises RuntimeError: There is no such authentication service or strategy.
-        """
+        """Refuse names of authentication services and strategies that do not exist."""
         service = self.find_service()
 
         if service is not None:
@@ -66,11 +62,7 @@ class Access:
             )
 
     def __call__(self, context: HookContext) -> None:
-        """Set the user of a call. A public method ignores invalid credentials.
-
-        :raises NotAuthenticated: The credentials are not valid.
-        :raises Forbidden: They are valid, for other methods and services.
-        """
+        """Set the user of a call. A public method ignores invalid credentials."""
         self._log_in(context)
 
         if not is_in_scope(context.params, context.path, context.method):
@@ -112,8 +104,8 @@ class Access:
         return params.authenticated and is_own and strategy in self.strategies
 
     def _is_accepted(self, params: Params) -> bool:
-        """Return whether the call is authenticated already, as one that another call
-        makes. A login that this service does not accept is taken off.
+        """Return whether the call is authenticated already, as a nested one. A login
+        that this service does not accept is taken off.
         """
         if params.authenticator is None:
             return params.authenticated
@@ -126,10 +118,8 @@ class Access:
 
 
 def is_in_scope(params: Params, path: str, method: str) -> bool:
-    """Return whether the login of a call, if it has one, is for a method: it is for all
-    unless the strategy has returned ``scopes``.
-
-    :param path: The path of the service.
+    """Return whether the login of a call, if it has one, is for a method of a service:
+    it is for all unless the strategy has returned ``scopes``.
     """
     login = params.authentication if params.authenticated else None
     scopes = login.get("scopes") if login else None
@@ -139,13 +129,9 @@ def is_in_scope(params: Params, path: str, method: str) -> bool:
 def find_authentication(
     services: Mapping[str, AuthenticationService], path: str | None
 ) -> AuthenticationService | None:
-    """Return the authentication service at a path, ``None`` for the first, if there is
-    one.
-    """
-    if path is None:
-        return next(iter(services.values()), None)
-
-    return services.get(path.strip("/"))
+    """Return the authentication service at a path, or the first, if there is one."""
+    first = next(iter(services.values()), None)
+    return first if path is None else services.get(path.strip("/"))
 
 
 def admit(
@@ -198,8 +184,6 @@ def check_issuers(
 ) -> None:
     """Refuse services that need tokens which nothing issues, and authentication
     services that might accept each other's tokens.
-
-    :raises RuntimeError: There is one.
     """
     for service in services:
         if not authentications and not service.public.issuperset(service.methods):

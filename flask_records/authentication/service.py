@@ -63,7 +63,6 @@ it is not of Argon2, bcrypt or Werkzeug. For others, write a strategy 'local' of
 own: AuthenticationService(strategies=...).\
 """
 
-
 SECRET_FIELDS: t.Final = frozenset({ACCESS_TOKEN, "refreshToken"})
 """The fields of a login that no event has."""
 
@@ -154,11 +153,7 @@ class AuthenticationService(Capabilities):
         """Issues tokens to users, finds the users of tokens, and revokes tokens."""
 
     def init_app(self, app: Flask) -> None:
-        """Read the settings of an application, and add the views for its OAuth
-        providers if it has any.
-
-        :raises RuntimeError: A setting is missing or wrong.
-        """
+        """Read the settings of an application, and add the views for OAuth."""
         has_refresh = self.refresh is not None
         settings = AuthenticationSettings.of(app, self._setting, refresh=has_refresh)
         beginning = f"{self._setting}['strategies'] names"
@@ -174,12 +169,11 @@ class AuthenticationService(Capabilities):
         :param beginning: The beginning of the message of an error.
         :raises RuntimeError: One does not.
         """
-        for name in names:
-            if name not in self.strategies:
-                raise RuntimeError(
-                    f"{beginning} '{name}', which is not a strategy. The strategies"
-                    f" are: {', '.join(self.strategies)}."
-                )
+        for name in set(names).difference(self.strategies):
+            raise RuntimeError(
+                f"{beginning} '{name}', which is not a strategy. The strategies are:"
+                f" {', '.join(self.strategies)}."
+            )
 
     @property
     def settings(self) -> AuthenticationSettings:
@@ -261,12 +255,10 @@ class AuthenticationService(Capabilities):
             count(self.as_service.path, "create")
 
         result = self.authenticate(data, params, allowed)
-        is_known = ACCESS_TOKEN in result
-
-        has_users = self.lookup.is_there
+        login, is_known = result["authentication"], ACCESS_TOKEN in result
 
         # A token would be for all that the user may do.
-        if "scopes" in result["authentication"] or not (is_known or has_users):
+        if "scopes" in login or not (is_known or self.lookup.is_there):
             raise _invalid("strategy issues no tokens")
 
         if is_known:
@@ -280,9 +272,8 @@ class AuthenticationService(Capabilities):
         else:
             token, payload = self.tokens.create(user)
 
-        parts = {ACCESS_TOKEN: token, "payload": payload}
-        login = {"user": user, "authentication": {**result["authentication"], **parts}}
-        return {ACCESS_TOKEN: token, **fields, **result, **login}
+        login = {**login, ACCESS_TOKEN: token, "payload": payload}
+        return {ACCESS_TOKEN: token, **fields, **result, "authentication": login}
 
     def remove(self, id: Id, params: Params) -> Record:
         """Return the login of the call, and end its session. A store revokes the token.
@@ -321,9 +312,8 @@ class AuthenticationService(Capabilities):
         return result
 
     def end_session(self, session: Record) -> None:
-        """Revoke the tokens of a session, and end the logins of its connections.
-
-        :param session: The claims that its tokens have in common.
+        """Revoke the tokens of a session, by their common claims, and end the logins of
+        its connections.
         """
         self.tokens.revoke(session)
         event = {"authentication": {"strategy": KIND, "payload": session}, "user": None}
@@ -335,7 +325,6 @@ class AuthenticationService(Capabilities):
         """Return the result of a strategy: ``authentication``, ``user`` and what else
         it returns.
 
-        :param data: The name of the strategy and what it needs.
         :param allowed: The names of the strategies that are accepted.
         :raises NotAuthenticated: The strategy refused, or is not accepted.
         """
@@ -355,8 +344,6 @@ class AuthenticationService(Capabilities):
     def parse(self, headers: Headers, accepted: Collection[str]) -> Record | None:
         """Return the credentials in the headers of a request, of the first strategy
         that finds any: of an accepted one, or else of one that will be refused.
-
-        :param accepted: The names of the strategies that are accepted.
         """
 
         def order(name: str) -> tuple[bool, bool]:
@@ -385,16 +372,13 @@ class AuthenticationService(Capabilities):
         """Send ``login`` or ``logout`` after the commit, with the result of the call
         but for the token.
         """
-        authentication = without(context.result["authentication"], SECRET_FIELDS)
-        result = without(context.result, SECRET_FIELDS)
-        event = {**result, "authentication": authentication}
+        login = without(context.result["authentication"], SECRET_FIELDS)
+        event = {**without(context.result, SECRET_FIELDS), "authentication": login}
         context.service.emit(EVENTS[method], event)
 
     def login(self, username: str, password: str) -> Record:
         """Return the user with a name and a password. Takes as long without one.
 
-        :param username: The name as it was typed.
-        :param password: The password as it was typed.
         :raises NotAuthenticated: There is no such user, or the password is wrong.
         :raises TooManyRequests: There were too many attempts for this user.
         """
@@ -421,9 +405,8 @@ class AuthenticationService(Capabilities):
 
     @contextmanager
     def attempt(self, username: str) -> Iterator[None]:
-        """Count an attempt to log in, whether or not there is such a user: by the
-        application's limiter, or by what fails meanwhile. However a name is spelt, it
-        is the same account.
+        """Count an attempt to log in, whether or not there is such a user, by the
+        application's limiter, or if it fails. Each spelling of a name counts as one.
 
         :raises TooManyRequests: There were too many attempts.
         """
@@ -441,7 +424,6 @@ class AuthenticationService(Capabilities):
     def hash_password(self, password: str) -> str:
         """Return the hash of a password, as the hook :func:`.hash_password` stores it.
 
-        :param password: The password as it was typed.
         :raises BadRequest: It is too short or too long.
         """
         return self.settings.passwords.hash(password)
@@ -449,20 +431,16 @@ class AuthenticationService(Capabilities):
     def verify_password(self, password: str, hash: str | bytes | None) -> bool:
         """Return whether a password has a hash. Takes as long if there is no hash.
 
-        :param password: The password as it was typed.
         :param hash: The hash of the user, or ``None`` without a user.
         """
-        if len(password) > MAX_LENGTH:
-            return False
-
-        return bool(self.settings.passwords.verify(password, hash))
+        is_long = len(password) > MAX_LENGTH
+        return not is_long and bool(self.settings.passwords.verify(password, hash))
 
     def get_user(self, id: Id) -> Record:
         """Return a user as hooks and clients may see them: without the fields that are
         hidden or protected. The service of the users is called with its hooks, as from
         Python; a hook that raises refuses the user.
 
-        :param id: The identifier of the user.
         :raises NotAuthenticated: There is no such user.
         """
         return self.lookup.load(id)[0]
@@ -471,7 +449,6 @@ class AuthenticationService(Capabilities):
         """Return a new access token and its claims. It is valid as long as the user
         keeps the current password.
 
-        :param user: The user it is for.
         :raises NotAuthenticated: There is no user.
         """
         return self.tokens.create(user)
@@ -481,7 +458,6 @@ class AuthenticationService(Capabilities):
         everywhere. A table is written in the call in progress, and refuses the tokens
         that are issued until its commit, too, if that takes five seconds at most.
 
-        :param id: The identifier of the user.
         :raises NotFound: There is no such user.
         :raises RuntimeError: There is no store of tokens.
         """
