@@ -196,10 +196,12 @@ class ServedModel:
         call = self._resolve(params, self.on(writing.dialect))
         writing.scope = call.scope
 
-        if call.scope.written_if:
-            call = call._replace(guards=_guards(call))
+        names, scope = params._state.client_fields, call.scope
+        written_if = {n: each for n, each in scope.written_if.items() if n in names}
 
-        return writing, call
+        # A client that can't read a field must not be able to probe its value.
+        guards = Guards(written_if, scope.plain) if written_if else None
+        return writing, call._replace(guards=guards) if guards else call
 
     def _resolve(
         self, params: Params, model: Model, *, has_groups: bool = False
@@ -348,14 +350,6 @@ class Model:
             raise not_found(write.id)
 
         return records
-
-
-def _guards(call: ResolvedCall) -> Guards | None:
-    scope, names = call.scope, call.params._state.client_fields
-    written_if = {n: each for n, each in scope.written_if.items() if n in names}
-
-    # A client that can't read a field must not be able to probe its value.
-    return Guards(written_if, scope.plain) if written_if else None
 
 
 def _selection(

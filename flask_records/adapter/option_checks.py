@@ -14,10 +14,11 @@ from ..query.syntax import resolve
 from .bodies import Constructor
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator
 
     from flask import Flask
 
+    from ..query import Field
     from .model import ServedModel
 
 RULED: t.Final = """\
@@ -61,19 +62,19 @@ SECRET: t.Final = re.compile(
 
 NO_ARGUMENT: t.Final = """\
 The constructor of '{model}' needs {names}, which no body can name. Give it a default, \
-or leave 'create' out: records.add(..., methods={methods}).\
 """
 
 NO_IDENTITY: t.Final = """\
-'{model}' has no 'polymorphic_identity', so that SQLAlchemy loads no records of its \
-own. Give it one, or leave 'create' out: records.add(..., methods={methods}).\
+{names} has no 'polymorphic_identity', so that SQLAlchemy loads no records of its own. \
+Give it one, \
 """
 
 WRITE_ONLY: t.Final = """\
 SQLAlchemy can't remove records of '{model}', which has write-only relationships: \
-{names}. Give them passive_deletes=True, or leave 'remove' out: records.add(..., \
-methods={methods}).\
+{names}. Give them passive_deletes=True, \
 """
+
+LEFT_OUT: t.Final = "or leave '{method}' out: records.add(..., methods={methods})."
 
 WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """The words of a name, which may be in camel case."""
@@ -84,12 +85,7 @@ def check_options(model: ServedModel, app: Flask, methods: Collection[str]) -> N
     not found by trying, and for fields with the names of secrets.
     """
     problems = [*_name_problems(model), *_rule_problems(model)]
-
-    if "create" in methods:
-        problems += _create_problems(model, methods)
-
-    if "remove" in methods:
-        problems += _remove_problems(model, methods)
+    problems += _method_problems(model, methods)
 
     if problems:
         raise ValueError("\n".join(problems))
@@ -167,36 +163,34 @@ def _name_problems(model: ServedModel) -> Iterator[str]:
                 yield NO_NAME.format(option, name, noun, class_, choice)
 
 
-def _create_problems(model: ServedModel, methods: Collection[str]) -> Iterator[str]:
-    """Yield the arguments that the constructor needs, and no body can name, and a base
-    class without records of its own.
+def _method_problems(model: ServedModel, methods: Collection[str]) -> Iterator[str]:
+    """Yield the arguments that the constructor needs, and no body can name, a base
+    class without records of its own, and relationships that a removal can't load.
     """
-    fields, mapper = model.generic.fields, model.mapper
+    fields, mapper, class_ = model.generic.fields, model.mapper, model.mapped_class
     writable = {*fields.writable, *model.writable}
-    names = [n for n in Constructor(fields).required if n not in writable]
-    text, class_ = ", ".join(map(repr, names)), model.mapped_class.__name__
-    others = [each for each in methods if each != "create"]
-
-    if names:
-        yield NO_ARGUMENT.format(model=class_, names=text, methods=others)
-
-    if mapper.polymorphic_on is not None and mapper.polymorphic_identity is None:
-        yield NO_IDENTITY.format(model=class_, methods=others)
-
-
-def _remove_problems(model: ServedModel, methods: Collection[str]) -> Iterator[str]:
-    """Yield the relationships that a removal would have to load, and can't."""
-    names = [
-        repr(name)
-        for name, each in model.mapper.relationships.items()
+    is_base = mapper.polymorphic_on is not None and mapper.polymorphic_identity is None
+    unloaded = [
+        name
+        for name, each in mapper.relationships.items()
         if each.lazy == "write_only" and not (each.passive_deletes or each.viewonly)
     ]
+    arguments = [n for n in Constructor(fields).required if n not in writable]
+    checks = [
+        ("create", NO_ARGUMENT, arguments),
+        ("create", NO_IDENTITY, [class_.__name__] if is_base else []),
+        ("remove", WRITE_ONLY, unloaded),
+    ]
 
-    text, class_ = ", ".join(names), model.mapped_class.__name__
-    others = [each for each in methods if each != "remove"]
-
-    if names:
-        yield WRITE_ONLY.format(model=class_, names=text, methods=others)
+    for method, text, names in checks:
+        if names and method in methods:
+            others = [each for each in methods if each != method]
+            yield (text + LEFT_OUT).format(
+                model=class_.__name__,
+                names=", ".join(map(repr, names)),
+                method=method,
+                methods=others,
+            )
 
 
 def _warn_of_forms(model: ServedModel, app: Flask) -> None:
@@ -218,9 +212,7 @@ def _warn_of_secrets(model: ServedModel, app: Flask) -> None:
     names = [
         field.name
         for field in model.generic.clients
-        if field.name not in rule_names
-        and _is_like_secret(field.name)
-        and _may_be_secret(field.conversion.schema)
+        if field.name not in rule_names and _is_like_secret(field)
     ]
 
     if names:
@@ -228,14 +220,11 @@ def _warn_of_secrets(model: ServedModel, app: Flask) -> None:
         app.logger.warning(SECRETS, text, name, name, names, names)
 
 
-def _is_like_secret(name: str) -> bool:
-    words = "_".join(["", *WORDS.findall(name), ""])
-    return SECRET.match(words.lower()) is not None
-
-
-def _may_be_secret(schema: Mapping[str, t.Any]) -> bool:
-    """Return ``False`` for flags, numbers, times and choices."""
+def _is_like_secret(field: Field) -> bool:
+    """Return ``False`` for flags, numbers, times and choices, whatever their name."""
+    schema = field.conversion.schema
     kinds = ("boolean", "integer", "number")
     formats = ("date", "date-time", "time")
     is_text = schema.get("type") not in kinds and schema.get("format") not in formats
-    return is_text and "enum" not in schema
+    words = "_".join(["", *WORDS.findall(field.name), ""]).lower()
+    return is_text and "enum" not in schema and SECRET.match(words) is not None

@@ -208,34 +208,24 @@ class UnitOfWork:
         return records
 
     def _instances(self, write: Write) -> list[t.Any]:
-        """Return the instances to write, which nobody else writes until the commit."""
-        call, query = write.call, write.call.query
+        """Return the instances to write, which nobody else writes until the commit. A
+        value that its type can't read does not keep a record from being written.
+        """
+        call, is_one = write.call, write.id is not None
 
-        if write.id is not None:
-            value = identifier(self._fields, write.id)
-            return self._load_instances(write, 1, value)
-
-        if query.limit == 0:
+        if call.query.limit == 0 and not is_one:
             return []
 
-        instances = self._load_instances(write, write.limit)
-        check_number(write.method, call.params, len(instances))
-        return instances
-
-    def _load_instances(
-        self, write: Write, limit: int | None, id: Sequence[t.Any] = ()
-    ) -> list[t.Any]:
-        """Return the instances of a call. A value that its type can't read does not
-        keep a record from being written.
-        """
+        id = identifier(self._fields, write.id) if is_one else ()
 
         def load(**options: t.Any) -> list[t.Any]:
-            plan = self._plans.instances(write.call.query, limit, id, **options)
-            plan = plan if id else write.call.limit_size(plan, _size_of_instances)
+            limit = 1 if is_one else write.limit
+            plan = self._plans.instances(call.query, limit, id, **options)
+            plan = plan if is_one else call.limit_size(plan, _size_of_instances)
             return write.writing.instances(plan)
 
         try:
-            return load()
+            instances = load()
         except Exception as error:
             is_inherited = self._fields.mapper.polymorphic_on is not None
 
@@ -247,11 +237,22 @@ class UnitOfWork:
             if is_other or not self._read_in_python:
                 raise
 
-            return load(deferred=self._read_in_python)
+            instances = load(deferred=self._read_in_python)
+
+        if not is_one:
+            check_number(write.method, call.params, len(instances))
+
+        return instances
 
     def _instance(self, write: Write, values: Record, place: str) -> t.Any:
+        arguments: Record = {}
+
         try:
-            arguments = self._arguments(write, values)
+            if self._constructor.is_own:
+                present = {n: _with_instances(each) for n, each in values.items()}
+                session = write.writing.session
+                arguments = self._constructor.arguments(present, session)
+
             instance = self._fields.model(**arguments)
         except Exception as error:
             _refuse(write, error)
@@ -270,17 +271,6 @@ class UnitOfWork:
 
         return instance
 
-    def _arguments(self, write: Write, values: Record) -> Record:
-        """Return the values that the constructor of the model takes, if it has one."""
-        if not self._constructor.is_own:
-            return {}
-
-        arguments = {
-            name: value.instances if isinstance(value, RelatedInstances) else value
-            for name, value in values.items()
-        }
-        return self._constructor.arguments(arguments, write.writing.session)
-
     def _assign(
         self, write: Write, instance: t.Any, values: Record, place: str = ""
     ) -> None:
@@ -298,6 +288,10 @@ class UnitOfWork:
                     setattr(instance, name, value)
             except Exception as error:
                 _refuse(write, error, full)
+
+
+def _with_instances(value: t.Any) -> t.Any:
+    return value.instances if isinstance(value, RelatedInstances) else value
 
 
 def _evaluate(
