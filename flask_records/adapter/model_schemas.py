@@ -164,13 +164,11 @@ class ModelSchemas:
         ordered = _sorted_names(scope)
         by_name = {each.name: self._in_query(each) for each in fields}
 
-        for name, (relationship, there) in self._paths.items():
+        for name, (_, there) in self._paths.items():
             by_name |= {f"{name}.{each.name}": self._in_query(each) for each in there}
 
-            if not relationship.uselist:
-                ordered += [f"{name}.{n}" for n in _sorted_names(there)]
-
         grouped = self._grouped
+        ordered += self._at_paths
         ordered += [f"{n}.{each}" for n in AGGREGATES for each in grouped.get(n, ())]
         default = {"default": pagination.default} if pagination.is_on else {}
         directions = dict.fromkeys(ordered, DIRECTION)
@@ -239,13 +237,12 @@ class ModelSchemas:
     def _units(self) -> dict[str, Schema]:
         """The periods, such as days, of the fields in groups that have some."""
         fields = self._fields.stored
-        own = [name for name in self._grouped.get(GROUP, ()) if name in fields]
-        types = {name: fields[name].column.type for name in own}
-        return {
-            name: {"enum": [n for n in PERIODS if PERIODS[n].takes(types[name])]}
-            for name in own
-            if PERIODS["day"].takes(types[name])
+        names = [name for name in self._grouped.get(GROUP, ()) if name in fields]
+        units = {
+            name: [n for n in PERIODS if PERIODS[n].takes(fields[name].column.type)]
+            for name in names
         }
+        return {name: {"enum": each} for name, each in units.items() if each}
 
     @cached_property
     def _at_paths(self) -> Mapping[str, Field]:
@@ -256,7 +253,6 @@ class ModelSchemas:
             for name, (relationship, there) in self._paths.items()
             if not relationship.uselist
             for each in _sorted_names(there)
-            if each in there.fields.stored
         }
 
     def _in_query(self, field: Field) -> Schema:
