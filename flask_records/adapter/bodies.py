@@ -7,7 +7,6 @@ import typing as t
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
-from types import NoneType
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -90,19 +89,17 @@ class Bodies:
         # The address has the identifier. The parts of an identifier are fields that a
         # client writes in create.
         is_composite = fields.composite is not None
-        self._ignored = NOTHING if is_composite else fields.fixed
         self._once = frozenset(fields.options.write_once)
-        self._parts = fields.fixed if is_composite else NOTHING
+        self._ignored = NOTHING if is_composite else fields.fixed
+        self._parts = fields.fixed - self._ignored
 
         # The model may itself fill in fields that a body leaves out.
         constructor = Constructor(fields)
 
         if constructor.is_own or fields.mapper.dispatch.before_insert:
-            required = constructor.required
+            self._required = constructor.required
         else:
-            required = [name for name, each in writable if each.is_required]
-
-        self._required = dict.fromkeys(required, REQUIRED)
+            self._required = [name for name, each in writable if each.is_required]
 
     def read_create(self, call: ResolvedCall, data: t.Any) -> list[Record]:
         """Return the values of new records. The problems of all bodies are listed
@@ -117,9 +114,8 @@ class Bodies:
             values, wrong, _ = self._read(call, "create", body, unwritable)
             records.append(values)
 
-            if not body.keys() >= self._required.keys():
-                missing = self._required.items()
-                wrong |= {name: each for name, each in missing if name not in body}
+            missing = [name for name in self._required if name not in body]
+            wrong |= dict.fromkeys(missing, REQUIRED)
 
             if wrong:
                 place = f"{index}." if is_list else ""
@@ -214,42 +210,40 @@ class Bodies:
         if type(body) is not dict and not isinstance(body, Mapping):
             raise not_an_object(method)
 
-        scope, is_new = call.scope, method == "create"
-        outcome = Body({}, {}, {})
-        values, casts = outcome.values, self._casts
+        scope, is_new, writable = call.scope, method == "create", self._fields.writable
+        values, problems, unwritten = outcome = Body({}, {}, {})
+        casts = self._casts
 
         for name, value in body.items():
             if name in casts and name not in unwritable:
                 try:
-                    values[name] = casts[name](value)
+                    read = casts[name](value)
                 except ValueError as error:
-                    outcome.problems[name] = Problem.of(error)
+                    problems[name] = Problem.of(error)
+                    continue
+
+                if read is not None:
+                    values[name] = read
+                elif is_new and writable[name].has_default:
+                    # A new record has the default in the place of null.
+                    continue
+                elif writable[name].is_nullable:
+                    values[name] = None
+                else:
+                    problems[name] = NOT_NULL
 
             elif not is_new and name in self._ignored and name in scope.names:
                 continue
-            elif not self._is_empty(scope, name, value, is_compared):
-                self._refuse(outcome, scope, name, value, is_compared)
-
-        # A value may be an array, which compares its items.
-        if NoneType in map(type, values.values()):
-            self._take_nulls(outcome, is_new=is_new)
+            elif self._is_empty(scope, name, value, is_compared):
+                continue
+            elif name not in scope.names | scope.writable:
+                problems[shorten(name)] = UNKNOWN_FIELD
+            elif is_compared and name in scope.names and name not in scope.conditional:
+                unwritten[name] = value
+            else:
+                problems[name] = self.problem(name)
 
         return outcome
-
-    def _take_nulls(self, outcome: Body, *, is_new: bool) -> None:
-        """Take nulls out of a body that their fields can't be, and in a new record the
-        ones that ask for a default.
-        """
-        nulls = [name for name, value in outcome.values.items() if value is None]
-
-        for field in [self._fields.writable[name] for name in nulls]:
-            asks_for_default = is_new and field.has_default
-
-            if asks_for_default or not field.is_nullable:
-                del outcome.values[field.name]
-
-                if not asks_for_default:
-                    outcome.problems[field.name] = NOT_NULL
 
     def _find_refused(self, call: ResolvedCall, *, is_new: bool) -> frozenset[str]:
         """Return the names that a body may not have values for."""
@@ -280,17 +274,6 @@ class Bodies:
         is_made = name == self._fields.id.name if field is None else field.is_counted
         is_given = name in scope.writable
         return is_made and not is_given and value in (None, *NULL_TEXTS)
-
-    def _refuse(
-        self, outcome: Body, scope: Scope, name: str, value: t.Any, is_compared: bool
-    ) -> None:
-        """Add a value that the caller may not write to a body, in its place."""
-        if name not in scope.names | scope.writable:
-            outcome.problems[shorten(name)] = UNKNOWN_FIELD
-        elif is_compared and name in scope.names and name not in scope.conditional:
-            outcome.unwritten[name] = value
-        else:
-            outcome.problems[name] = self.problem(name)
 
 
 def _list(value: t.Any) -> list[t.Any]:
