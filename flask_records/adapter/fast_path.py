@@ -246,21 +246,9 @@ class FastPath:
 
     @cached_property
     def is_plain(self) -> bool:
-        """``True`` if no code of the model follows its writes."""
-        return self._is_one_table and not self._has_listeners
-
-    @cached_property
-    def names_updated(self) -> frozenset[str]:
-        """The names of the fields that an update gives a value by itself."""
-        return frozenset(
-            name
-            for name, column in self._columns.items()
-            if changes_with_others(column)
-        )
-
-    @property
-    def _is_one_table(self) -> bool:
+        """``True`` if the model is one table, and no code of it follows its writes."""
         mapper, table = self._mapper, t.cast("t.Any", self._table)
+        manager = t.cast("t.Any", mapper.class_manager)
         members = {name for base in mapper.class_.__mro__[:-1] for name in vars(base)}
         return (
             isinstance(table, sa.Table)
@@ -272,19 +260,22 @@ class FastPath:
             and mapper.polymorphic_on is None
             and "__setattr__" not in members
             and not Constructor(self._fields).is_own
-        )
-
-    @property
-    def _has_listeners(self) -> bool:
-        manager = t.cast("t.Any", self._mapper.class_manager)
-        return (
-            listens(manager.dispatch, INSTANCE_EVENTS)
+            and not listens(manager.dispatch, INSTANCE_EVENTS)
             # SQLAlchemy listens, too.
-            or len(manager.dispatch.init) > 1
-            or any(
+            and len(manager.dispatch.init) == 1
+            and not any(
                 listens(manager[name].dispatch, ATTRIBUTE_EVENTS)
                 for name in self._columns
             )
+        )
+
+    @cached_property
+    def names_updated(self) -> frozenset[str]:
+        """The names of the fields that an update gives a value by itself."""
+        return frozenset(
+            name
+            for name, column in self._columns.items()
+            if changes_with_others(column)
         )
 
     def _is_enough_for_session(self, write: Write) -> bool:

@@ -267,10 +267,10 @@ class ServedModel:
 
         selected = (*whole.selected, *rule_fields) if rule_fields else whole.selected
 
-        if query.selected is selected:
-            return query, rule_fields
+        if query.selected is not selected:
+            query = replace(query, selected=selected)
 
-        return replace(query, selected=selected), rule_fields
+        return query, rule_fields
 
 
 class Model:
