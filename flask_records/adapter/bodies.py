@@ -311,15 +311,13 @@ class Constructor:
         self._names = frozenset([each.name for each in arguments])
         self._needs = [each.name for each in arguments if each.default is each.empty]
         self._related = {
-            each.key: (each.mapper.class_, key)
+            each.key: (each.mapper.class_, *key)
             for each in fields.mapper.relationships
             if each.key in self._names and each.direction is orm.MANYTOONE
             if (key := single_key(each))
         }
-        self.required = [
-            self._related[name][1][0] if name in self._related else name
-            for name in self._needs
-        ]
+        keys = {name: key for name, (_, key, _) in self._related.items()}
+        self.required = [keys.get(name, name) for name in self._needs]
         """The names of the arguments that it can't do without. The field with the key
         of a related record stands for the record.
         """
@@ -331,7 +329,7 @@ class Constructor:
         names = values.keys() if self._takes_any else values.keys() & self._names
         arguments = {**dict.fromkeys(self._needs), **{n: values[n] for n in names}}
 
-        for name, (model, (key, other)) in self._related.items():
+        for name, (model, key, other) in self._related.items():
             if name not in values and (value := values.get(key)) is not None:
                 statement = sa.select(model).filter_by(**{other: value})
                 arguments[name] = related = session.scalars(statement).first()

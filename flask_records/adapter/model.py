@@ -26,7 +26,7 @@ from .fast_path import FastPath
 from .populate import links_of
 from .references import references_of, writable_relations
 from .resolved_call import not_found, ResolvedCall
-from .writing import Guards, UnitOfWork
+from .writing import UnitOfWork
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -196,11 +196,8 @@ class ServedModel:
         call = self._resolve(params, self.on(writing.dialect))
         writing.scope = call.scope
 
-        names, scope = params._state.client_fields, call.scope
-        written_if = {n: each for n, each in scope.written_if.items() if n in names}
-
-        # A client that can't read a field must not be able to probe its value.
-        guards = Guards(written_if, scope.plain) if written_if else None
+        names, written_if = params._state.client_fields, call.scope.written_if
+        guards = {name: each for name, each in written_if.items() if name in names}
         return writing, call._replace(guards=guards) if guards else call
 
     def _resolve(

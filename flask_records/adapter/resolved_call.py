@@ -13,7 +13,7 @@ from ..query.field import quote_value
 from ..service.results import PrivateRecord
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from ..database.database import Reading
     from ..database.driver_cursor import Rows
@@ -26,7 +26,6 @@ if t.TYPE_CHECKING:
     from ..typing import Id, Record
     from .model import Model
     from .populate import Link
-    from .writing import Guards
 
 CHUNK: t.Final = 500
 """The number of keys in one statement, or in one call."""
@@ -65,8 +64,10 @@ class ResolvedCall(t.NamedTuple):
     is_private: bool = False
     """``True`` if there are fields that the caller does not see in each record."""
 
-    guards: Guards | None = None
-    """The fields of the body that have to be looked at by record, if there are any."""
+    guards: Mapping[str, Record] | None = None
+    """The queries that a record has to meet whose guarded fields the body of a client
+    names, by the names of the fields: before it is changed, or once it is created.
+    """
 
     @property
     def answer_size(self) -> AnswerSize | None:

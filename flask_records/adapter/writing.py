@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import typing as t
-from collections.abc import Mapping
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -74,50 +73,6 @@ def check_number(method: str, params: Params, number: int) -> None:
         )
 
 
-class Guards(t.NamedTuple):
-    """The guarded fields that the body of a client names. A record has to be looked at
-    before it is changed, and once it is created.
-    """
-
-    conditions: Mapping[str, Record]
-    """The queries that a record has to meet, by the names of the fields."""
-
-    visible: Collection[str]
-    """The fields that the client sees in all records, and may send back unchanged."""
-
-    def check(self, write: Write, instances: Sequence[t.Any]) -> None:
-        """Refuse values that a client may not write to the records of instances, which
-        are new ones, or as they are stored. The value that a record has already is
-        accepted, if the client sees it.
-        """
-        problems = {}
-        is_new, model = write.method == "create", write.call.model
-        bodies = write.bodies if is_new else [*write.bodies] * len(instances)
-        paths = model.paths
-
-        if is_new:
-            parts = model.fields.identifying
-            ids = [[getattr(new, part.name) for part in parts] for new in instances]
-            paths = model.paths_beside(ids if len(parts) > 1 else [id for [id] in ids])
-
-        conditions = model.conditions(self.conditions, paths)
-        selection = Selection((), conditions=conditions)
-        rows = _read(write, instances, selection)
-
-        for index, (body, row) in enumerate(zip(bodies, rows, strict=True)):
-            for name, is_met in zip(self.conditions, row, strict=False):
-                if is_met or name not in body:
-                    continue
-
-                value = getattr(instances[index], name)
-
-                if is_new or name not in self.visible or value != body[name]:
-                    place = f"{index}." if write.is_list else ""
-                    problems[f"{place}{name}"] = READ_ONLY
-
-        refuse(problems)
-
-
 class UnitOfWork:
     """Writes records through instances of the model, with all that listens to them."""
 
@@ -152,9 +107,7 @@ class UnitOfWork:
             session.add_all(instances)
             _flush(write, write.bodies)
 
-        if write.call.guards is not None:
-            write.call.guards.check(write, instances)
-
+        _check_guarded(write, instances)
         return write.call.records(_read(write, instances))
 
     def patch(self, write: Write) -> list[Record]:
@@ -163,9 +116,7 @@ class UnitOfWork:
         write = write._replace(bodies=[self._with_defaults(write)])
         write = write._replace(bodies=load_related(self._served, write))
 
-        if write.call.guards is not None:
-            write.call.guards.check(write, instances)
-
+        _check_guarded(write, instances)
         # To load what a value replaces would write those before it.
         with write.writing.of(instances), write.writing.session.no_autoflush:
             if (answer := write.call.answer_size) is not None:
@@ -288,6 +239,43 @@ class UnitOfWork:
                     setattr(instance, name, value)
             except Exception as error:
                 _refuse(write, error, full)
+
+
+def _check_guarded(write: Write, instances: Sequence[t.Any]) -> None:
+    """Refuse values that a client may not write to the records of instances, which are
+    new ones, or as they are stored. The value that a record has already is accepted, if
+    the client sees it.
+    """
+    guards, visible, problems = write.call.guards, write.call.scope.plain, {}
+    is_new, model = write.method == "create", write.call.model
+
+    if not guards:
+        return
+
+    bodies = write.bodies if is_new else [*write.bodies] * len(instances)
+    paths = model.paths
+
+    if is_new:
+        parts = model.fields.identifying
+        ids = [[getattr(new, part.name) for part in parts] for new in instances]
+        paths = model.paths_beside(ids if len(parts) > 1 else [id for [id] in ids])
+
+    selection = Selection((), conditions=model.conditions(guards, paths))
+    rows = _read(write, instances, selection)
+
+    for index, (body, row) in enumerate(zip(bodies, rows, strict=True)):
+        for name, is_met in zip(guards, row, strict=False):
+            if is_met or name not in body:
+                continue
+
+            value = getattr(instances[index], name)
+
+            # A client that can't read a field must not be able to probe its value.
+            if is_new or name not in visible or value != body[name]:
+                place = f"{index}." if write.is_list else ""
+                problems[f"{place}{name}"] = READ_ONLY
+
+    refuse(problems)
 
 
 def _with_instances(value: t.Any) -> t.Any:
