@@ -40,15 +40,10 @@ class LocalServer(BaseApplication):  # type: ignore[misc]
 
     def load_config(self) -> None:
         """Set the options of gunicorn."""
-        options = {
-            "bind": f"{HOST}:{self._port}",
-            "worker_class": "asgi",
-            "loglevel": "warning",
-            "control_socket_disable": True,
-        }
-
-        for name, value in options.items():
-            self.cfg.set(name, value)
+        self.cfg.set("bind", f"{HOST}:{self._port}")
+        self.cfg.set("worker_class", "asgi")
+        self.cfg.set("loglevel", "warning")
+        self.cfg.set("control_socket_disable", True)
 
     def load(self) -> Application:
         """Return the application, behind its checks."""

@@ -21,7 +21,7 @@ DATABASES: t.Final = {
     "postgresql": "postgresql+psycopg://{0}@127.0.0.1/{0}",
     "mariadb": "mariadb+pymysql://{0}@127.0.0.1/{0}",
 }
-"""The URLs of new databases, by their kinds."""
+"""The URLs of new databases."""
 
 MODEL: t.Final = re.compile(
     r"^class (\w+)\(.*\n(?:    .*\n)*?    __tablename__ = ['\"](.+)['\"]$", re.MULTILINE
@@ -41,13 +41,9 @@ def write_project(
     accounts: bool = True,
     url: str | None = None,
 ) -> None:
-    """Write the files of a new application into a new folder.
+    """Write the files of a new application into a new folder, and a package, of a name.
 
-    :param parent: The folder in which it is made.
-    :param name: The name of the folder, and of the package there.
-    :param database: The kind of its database: a key of ``DATABASES``.
-    :param realtime: ``True`` for events over Socket.IO.
-    :param accounts: ``True`` for mails that confirm addresses and set passwords.
+    :param database: A key of ``DATABASES``.
     :param url: The URL of an existing database that it serves, or the path of a SQLite
         file.
     :raises ValueError: The name or the database is not fit for it.
@@ -112,10 +108,7 @@ def _absolute(url: str) -> str:
 
 
 def _models(url: str) -> str:
-    """Return the module of the models of a database, as sqlacodegen writes it.
-
-    :raises ValueError: It is not installed, or it can't read the database.
-    """
+    """Return the module of the models of a database, as sqlacodegen writes it."""
     command = [sys.executable, "-m", "sqlacodegen", url]
     result = subprocess.run(command, capture_output=True, text=True)
 
@@ -128,10 +121,7 @@ def _models(url: str) -> str:
 
 
 def _tables(source: str) -> list[dict[str, str]]:
-    """Return the model of each table in a module, and the path of its service.
-
-    :raises ValueError: The table of users or of tokens is there.
-    """
+    """Return the model of each table in a module, and the path of its service."""
     tables = {table: model for model, table in MODEL.findall(source)}
 
     if clashes := OWN_TABLES.intersection(tables):

@@ -37,10 +37,8 @@ def create_app(
 
     :param url: The URL of the database, or the path of a SQLite file.
     :param tables: The names of the tables to serve. All by default.
-    :param writes: ``True`` if clients may write.
     :raises ValueError: There is no table that can be served, or one refers to a table
         that is not there.
-    :raises SQLAlchemyError: The database does not answer.
     """
     engine, metadata = _engine(url, writes=writes), sa.MetaData()
 
@@ -73,14 +71,14 @@ def create_app(
     for table, model in models.items():
         mapper: orm.Mapper[t.Any] = orm.class_mapper(model)
         columns = mapper.columns.items()
+        keys = {name for name, column in columns if column.primary_key}
         hidden = {
             name
             for name, column in columns
-            if (name[0] == "_" and not column.primary_key)
+            if (name[0] == "_" and name not in keys)
             or conversion_of(column.type, engine.dialect) is None
         }
         fields = [name for name, _ in columns if name not in hidden]
-        keys = {name for name, column in columns if column.primary_key}
         service = SQLAlchemyService(
             model,
             session=orm.sessionmaker(engine),
