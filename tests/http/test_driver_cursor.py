@@ -5,8 +5,6 @@ import sqlite3
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
-from flask_sqlalchemy.record_queries import get_recorded_queries
 
 from flask_records import FlaskRecords, SQLAlchemyService
 from flask_records.database import driver_cursor
@@ -134,19 +132,6 @@ def test_engine_that_logs_statements_logs_those_of_each_call(client, caplog):
 
     statements = [each.getMessage().partition(" ")[0] for each in caplog.records]
     assert {"INSERT", "SELECT", "UPDATE", "DELETE"} <= {*statements}
-
-
-def test_recorded_queries_are_those_of_each_call(records, rooms):
-    db, heard = SQLAlchemy(model_class=Base), []
-
-    @records.after()
-    def record(method, context):
-        heard.extend(get_recorded_queries())
-
-    with served(db, records, "sqlite://", SQLALCHEMY_RECORD_QUERIES=True) as app:
-        assert calls(app.test_client()) == STATUSES
-
-    assert len(heard) >= 5
 
 
 def test_map_of_schemas_holds_for_each_call(app, tmp_path):

@@ -73,22 +73,6 @@ def test_a_read_in_a_hook_sees_what_the_session_has_pending(served, write, texts
     assert seen == [sorted(texts), len(texts)]
 
 
-def test_reads_in_hooks_see_what_the_outer_call_has_written(served):
-    seen = []
-
-    @served["notes"].after("create")
-    def look(method, context):
-        id = context.result["id"]
-        seen.append(served["notes"].get(id)["text"])
-        seen.append(served.texts(text="new"))
-        seen.append(served["notes"].find().total)
-
-    served["notes"].create({"text": "new"})
-
-    assert seen == ["new", ["new"], 4]
-    assert served.in_use() == IDLE
-
-
 def test_a_read_makes_no_session_and_heeds_its_factory(tmp_path):
     engines = [sa.create_engine(f"sqlite:///{tmp_path}/{name}.db") for name in "ab"]
     session = scoped_session(sessionmaker(engines[0]))

@@ -145,16 +145,6 @@ def test_a_session_with_a_schema_reads_and_writes_there(tmp_path):
         assert connection.scalars(sa.select(Tag.name)).all() == ["red", "blue"]
 
 
-def test_a_write_is_a_part_of_the_work_in_progress(engine, session):
-    notes = notes_of(session)
-    session.add(Note(text="mine"))
-
-    notes.create({"text": "new"})
-    session.rollback()
-
-    assert texts(engine) == ["note 1", "note 2", "note 3"]
-
-
 def test_a_new_record_that_a_rule_is_asked_about_is_rolled_back(engine, session):
     allowed = {"create": lambda user: {"text": {"$ne": "secret"}}}
     notes = notes_of(session, allow=allowed, public=True)

@@ -61,16 +61,6 @@ def test_anonymous_client_may_use_what_needs_no_login(client):
     assert (header["schema"]["enum"], header["required"]) == (["ring"], True)
 
 
-def test_login_opens_the_services_that_accept_it(client):
-    headers = bearer(log_in(client))
-    paths = methods_of(client.get("/openapi.json?for=me", headers=headers).json)
-
-    assert paths["/secrets"] == ["get", "post"]
-    assert paths["/users/{id}"] == ["delete", "get", "patch", "put"]
-    assert paths["/authentication/{id}"] == ["delete"]
-    assert "/robots" not in paths
-
-
 def test_methods_that_allow_refuses_are_left_out():
     records = make_records()
     rules = {"create": lambda user: user is not None, "ring": lambda user: False}

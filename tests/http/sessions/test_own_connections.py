@@ -38,18 +38,6 @@ def test_session_that_nobody_uses_has_no_transaction(app, db, rooms, end):
     assert db.engine.pool.checkedout() == 0
 
 
-def test_session_that_a_hook_holds_can_be_used_after_the_call(app, db, rooms):
-    held = []
-    rooms.before("create")(lambda *args: held.append(db.session()))
-
-    assert create(app) == 201
-    assert isinstance(held[0], sa.orm.Session)
-    held[0].rollback()
-    assert [*held[0].scalars(sa.select(Room.name))] == ["Lobby"]
-    held[0].close()
-    assert db.engine.pool.checkedout() == 0
-
-
 def test_hook_sees_what_the_call_has_written(app, db, rooms):
     seen = []
     rooms.before("create")(lambda *args: seen.append(len(rooms.find())))
@@ -143,15 +131,6 @@ def test_listener_for_transactions_hears_the_call(app, db, rooms, name):
 
     assert create(app) == 201
     assert seen
-
-
-def test_session_can_be_ended_after_the_call(app, db, rooms):
-    rooms.create({"name": "Lobby"})
-    db.session.add(Room(name="noted"))
-    db.session.rollback()
-    db.session.close()
-
-    assert stored(db) == ["Lobby"]
 
 
 @pytest.mark.parametrize("name", ["close", "remove", "reset", "rollback"])
