@@ -138,12 +138,11 @@ def count_writes() -> None:
     whose state an error has made uncertain.
     """
     # Events of dialects: events of engines would slow all statements down.
-    listeners: dict[str, t.Callable[..., t.Any]] = {
-        **dict.fromkeys(("do_execute", "do_executemany"), _count),
-        "handle_error": _end,
-    }
-
-    for name, listener in listeners.items():
+    for name, listener in (
+        ("do_execute", _count),
+        ("do_executemany", _count),
+        ("handle_error", _end),
+    ):
         if not sa.event.contains(sa.Engine, name, listener):
             sa.event.listen(sa.Engine, name, listener)
 

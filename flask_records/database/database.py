@@ -39,14 +39,9 @@ STATEMENT_EVENTS: t.Final = ("do_orm_execute", "after_begin")
 transactions, besides ``after_transaction_create``, to which the package listens, too.
 """
 
-SHARDED: t.Final = """\
-Services can't use a ShardedSession. Give each shard a service with a 'session' of its \
-own.\
-"""
-
-NO_AUTOBEGIN: t.Final = """\
-Services can't use a session with 'autobegin=False': they and their hooks begin by its \
-first statement. Leave the option out, or give the services another 'session'.\
+REFUSED: t.Final = """\
+Services can't use a ShardedSession, nor a session with 'autobegin=False'. Give them \
+another 'session', such as one for each shard.\
 """
 
 WRITTEN: t.Final = "records_written"
@@ -131,11 +126,8 @@ class Database:
         joined = join(self._source)
         sample = joined.sample
 
-        if hasattr(sample, "shard_chooser"):
-            raise RuntimeError(SHARDED)
-
-        if not sample.autobegin:
-            raise RuntimeError(NO_AUTOBEGIN)
+        if hasattr(sample, "shard_chooser") or not sample.autobegin:
+            raise RuntimeError(REFUSED)
 
         return joined, sample
 

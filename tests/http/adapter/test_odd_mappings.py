@@ -333,16 +333,9 @@ def sharded(engine):
 
 
 @pytest.mark.parametrize(
-    ("session", "message"),
-    [
-        (sharded, "Services can't use a ShardedSession"),
-        (
-            lambda engine: orm.Session(engine, autobegin=False),
-            "Services can't use a session with 'autobegin=False'",
-        ),
-    ],
+    "session", [sharded, lambda engine: orm.Session(engine, autobegin=False)]
 )
-def test_a_session_that_no_service_can_use_is_refused(caplog, session, message):
+def test_a_session_that_no_service_can_use_is_refused(caplog, session):
     engine = sa.create_engine("sqlite://")
     factory = orm.scoped_session(lambda: session(engine))
     service = SQLAlchemyService(Item, session=factory)
@@ -351,4 +344,4 @@ def test_a_session_that_no_service_can_use_is_refused(caplog, session, message):
         answers = [client.get("/items"), client.post("/items", json={})]
 
     assert [each.status_code for each in answers] == [500, 500]
-    assert message in caplog.text
+    assert "Services can't use a ShardedSession, nor a session with" in caplog.text
