@@ -61,8 +61,6 @@ def check(desk, viewer, service, query):
 
     expected = [row["id"] for row in reference.find(service, query)]
     assert [row["id"] for row in found(query)] == expected, query
-    params.query = query
-    assert desk.records[service].count(params) == len(expected)
 
 
 def is_ruled(service):
