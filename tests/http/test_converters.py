@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
-import uuid
 from decimal import Decimal
 
 import pytest
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from flask_records import Converter, FlaskRecords, Params, Problem, SQLAlchemyService
 
@@ -330,30 +329,6 @@ def test_a_value_may_compare_its_items(database_url):
     assert [each.json["vector"] for each in answers] == [[1, 2], [3, 4], None]
 
 
-class Guid(sa.TypeDecorator):
-    """The recipe of SQLAlchemy's documentation: text that is read as a UUID."""
-
-    impl = sa.String(36)
-    cache_ok = True
-
-    def process_bind_param(self, value, dialect):
-        return None if value is None else f"{uuid.UUID(str(value)).int:032x}"
-
-    def process_result_value(self, value, dialect):
-        return None if value is None else uuid.UUID(value)
-
-
-class Device(Base):
-    __tablename__ = "converter_device"
-
-    id: Mapped[uuid.UUID] = mapped_column(Guid, primary_key=True)
-    name: Mapped[str] = mapped_column(sa.String(20))
-
-    @validates("name")
-    def strip(self, key, name):
-        return name.strip()
-
-
 class Letter(Base):
     __tablename__ = "converter_letter"
 
@@ -393,14 +368,40 @@ def test_a_foreign_key_may_have_a_converter():
     assert other.json["errors"] == {"price": "refers to a record that is not there"}
 
 
-def test_a_key_may_be_read_in_another_form_than_it_is_written(database_url):
-    first, second = [str(uuid.UUID(int=number)) for number in (1, 2)]
+class Account(Base):
+    __tablename__ = "converter_account"
 
-    with serving_models(database_url, {"devices": Device}) as client:
-        one = client.post("/devices", json={"id": first.upper(), "name": " a "})
-        many = client.post("/devices", json=[{"id": second, "name": "b"}])
-        patched = client.patch(f"/devices/{first}", json={"name": " c "})
+    id: Mapped[int] = mapped_column(
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True
+    )
+    total: Mapped[int | None] = mapped_column(sa.BigInteger)
 
-    assert one.json == {"id": first, "name": "a"}
-    assert many.json == [{"id": second, "name": "b"}]
-    assert patched.json == {"id": first, "name": "c"}
+
+class Entry(Base):
+    __tablename__ = "converter_entry"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    account_id: Mapped[int] = mapped_column(sa.ForeignKey(Account.id))
+    account: Mapped[Account] = relationship()
+
+
+def test_integers_of_64_bits_are_sent_as_text(database_url):
+    converters, large = {sa.BigInteger: Converter(show=str)}, str(2**60 + 1)
+    accounts = SQLAlchemyService(Account, converters=converters, client_ids=True)
+    entries = SQLAlchemyService(Entry, whitelist=["$populate"])
+    services = {"accounts": accounts, "entries": entries}
+
+    with serving_models(database_url, services) as client:
+        record = client.post("/accounts", json={"id": large, "total": large}).json
+        client.post("/entries", json={"account_id": large})
+        found = client.get(f"/accounts?total={large}").json
+        [entry] = client.get("/entries?$populate=account").json
+        wrong = client.get("/accounts?total[$gt]=many").json["errors"]
+
+        assert record == {"id": large, "total": large}
+        assert client.get(f"/accounts/{large}").json == record
+        assert found == [record]
+        assert entry["account"] == record
+        assert wrong == {"total": "is not a whole number"}
+        assert client.get("/accounts/many").status_code == 404
+        assert client.post("/accounts", json={"total": 1.5}).status_code == 400

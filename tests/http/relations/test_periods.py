@@ -8,8 +8,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given, HealthCheck, settings
-from hypothesis import strategies as st
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from flask_records import BadRequest, SQLAlchemyService
@@ -110,22 +108,6 @@ def test_periods_are_those_of_the_zone(visits, zone):
         expected = Counter(map(form, local))
         assert counted(visits, "at", unit, **{"$zone": zone}) == expected
         assert counted(visits, "plain", unit, **{"$zone": zone}) == expected
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.datetimes(
-        dt.datetime(1971, 1, 1), dt.datetime(2099, 1, 1), timezones=st.just(dt.UTC)
-    ),
-    st.sampled_from(ZONES),
-)
-def test_any_moment_is_in_the_periods_of_python(visits, moment, zone):
-    moment = moment.replace(microsecond=0)
-    fill(visits, [moment])
-    local = moment.astimezone(ZoneInfo(zone))
-
-    for unit, form in FORMS.items():
-        assert [*counted(visits, "at", unit, **{"$zone": zone})] == [form(local)]
 
 
 @pytest.mark.parametrize("year", range(2015, 2031))
