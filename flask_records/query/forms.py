@@ -23,8 +23,6 @@ from ..problems import no_choice, NOT_VALID
 from .conversions import as_naive_moment, Cast, python_type, Unreadable
 
 if t.TYPE_CHECKING:
-    from collections.abc import Sequence
-
     Pair: t.TypeAlias = tuple[t.Any, t.Any]
     """The form of a value, and the value."""
 
@@ -40,10 +38,11 @@ UNKNOWN: t.Final = "sample-text-1"
 MOMENT: t.Final = dt.datetime(2026, 1, 1)
 ZONED: t.Final = MOMENT.replace(tzinfo=dt.UTC)
 
-# A document stands before its text, and no number has a fraction to round.
+# A document stands before its text, a date before a time, and no number has a fraction
+# to round.
 SAMPLES: t.Final[tuple[t.Any, ...]] = (
     *({"a": [1]}, ["a"], [1], UNKNOWN, 5, True, 5.0, Decimal(5)),
-    *(MOMENT, ZONED, MOMENT.date(), MOMENT.time(), dt.timedelta(days=1)),
+    *(MOMENT.date(), MOMENT, ZONED, MOMENT.time(), dt.timedelta(days=1)),
     *(uuid.UUID(int=2**127), b"bytes"),
     *("US", "USD", "en", "UTC", "Europe/Paris", "red", "127.0.0.1", "+12125552368"),
     *("1010101", "[1,5)", "[2026-01-01,2026-02-01)"),
@@ -74,7 +73,9 @@ class Trial:
         self._members: dict[t.Any, t.Any] = {}
         self._gives_others = self._reads_stored = False
         own = [self._try(each) for each in _samples_of(type_)]
-        samples = _samples_for(impl, self.stored_class)
+        # The times of a column with a zone have one, if its type leaves the choice.
+        is_zoned = bool(getattr(impl, "timezone", False))
+        samples = sorted(SAMPLES, key=lambda each: each is ZONED, reverse=is_zoned)
         pairs = chain(own, map(self._try, samples), map(self._try_stored, samples))
         none: Pair = (None, None)
         self.form, self._value = next(filter(None, pairs), none)
@@ -226,17 +227,6 @@ class Trial:
 
         # SQLAlchemy has a class of texts for bits.
         return isinstance(value, str if issubclass(class_, str) else class_)
-
-
-def _samples_for(impl: t.Any, class_: type[t.Any] | None) -> Sequence[t.Any]:
-    """Return the samples, first the ones of a column's class, unless that is text, as
-    which others may be stored.
-    """
-    # The times of a column with a zone have one, if its type leaves the choice.
-    is_zoned = bool(getattr(impl, "timezone", False))
-    own = None if class_ in (str, bytes) else class_
-    samples = sorted(SAMPLES, key=lambda each: each is ZONED, reverse=is_zoned)
-    return sorted(samples, key=lambda each: type(each) is not own)
 
 
 def is_tried(type_: TypeDecorator[t.Any]) -> bool:
