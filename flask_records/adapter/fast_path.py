@@ -18,7 +18,7 @@ from sqlalchemy import ClauseElement, orm
 from ..database.connections import listens
 from ..database.database_errors import not_kept
 from ..query.plans import have_id, id_parameters, PlanCache, Selection
-from ..query.where import conditions, origins_of
+from ..query.where import comparisons_of, conditions, origins_of
 from .bodies import changes_with_others, Constructor, function_of, SQLDefault
 from .resolved_call import identifier, max_records
 
@@ -295,7 +295,7 @@ class FastPath:
         call, query, fields = write.call, write.call.query, list[t.Any]()
 
         if query.terms:
-            fields = [comparison.field for comparison in query.comparisons]
+            fields = [each.field for each in comparisons_of(query.terms)]
             fields += origins_of(query.terms)
 
         return (

@@ -163,11 +163,6 @@ class Groups(t.NamedTuple):
         # PostgreSQL takes an expression with parameters for another one.
         return sa.literal_column(self.label(column))
 
-    @property
-    def follows_paths(self) -> bool:
-        """``True`` if a key is a field of a related record."""
-        return any([key.path is not None for key in self.keys])
-
     def record(self, row: Sequence[t.Any]) -> Record:
         """Return the record of a row: the values of the keys by their names, and those
         of each function by its name and the names of the fields.

@@ -120,23 +120,22 @@ class ResolvedQuery:
             values=[*self.values, *rule.values],
         )
 
-    @property
-    def comparisons(self) -> Iterator[ResolvedComparison]:
-        """The comparisons among the conditions, in order."""
-        return comparisons_of(self.terms)
-
     @cached_property
     def has_shape(self) -> bool:
         """``True`` if queries that differ in their values only have the same statement,
         so that it is built once for all of them.
         """
-        comparisons = self.comparisons
         return (
             len(self.values) + len(self.sort) <= MAX_TERMS
-            and all([e.operator.is_bound and e.field.is_usual for e in comparisons])
+            and all(
+                [
+                    e.operator.is_bound and e.field.is_usual
+                    for e in comparisons_of(self.terms)
+                ]
+            )
             # The SQL of a path may have values of rules for the caller.
             and not any([isinstance(each, SortPath) for each, _ in self.sort])
-            and not (self.groups and self.groups.follows_paths)
+            and not (self.groups and any([e.path for e in self.groups.keys]))
         )
 
     @cached_property
@@ -208,7 +207,7 @@ def _expression(
 
 def _parameters(query: ResolvedQuery) -> Iterator[t.Any]:
     """Yield the parameters that stand for the values of a query."""
-    for index, each in enumerate(query.comparisons):
+    for index, each in enumerate(comparisons_of(query.terms)):
         name, type_ = f"{query.prefix}{index}", each.field.column.type
         parameter = sa.bindparam(name, type_=type_, expanding=each.operator in LISTS)
         yield None if each.is_null else parameter

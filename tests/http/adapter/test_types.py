@@ -14,38 +14,28 @@ FIELDS = [name for name in Everything.__mapper__.columns.keys() if name != "id"]
 NULLS = dict.fromkeys(FIELDS)
 
 VALUES = [
-    ("integer", -5, -5),
-    ("integer", 2**31 - 1, 2**31 - 1),
     ("big", 2**63 - 1, 2**63 - 1),
     ("text", 'Zoë\'s "50%_" \\ 🎉\n\t', 'Zoë\'s "50%_" \\ 🎉\n\t'),
-    ("text", "", ""),
     ("text", 5, "5"),
     ("short", "ÄÖÜäöüß€🎉é", "ÄÖÜäöüß€🎉é"),
-    ("boolean", True, True),
     ("boolean", "false", False),
-    ("real", 0.1, 0.1),
     ("real", "-.5E-1", -0.05),
-    ("price", "12.50", "12.50"),
     ("price", "1e3", "1000.00"),
-    ("naive", "2024-02-29T12:30:15Z", "2024-02-29T12:30:15.000Z"),
     ("naive", "2024-03-01T01:30:15+13:00", "2024-02-29T12:30:15.000Z"),
     ("naive", "2024-02-29", "2024-02-29T00:00:00.000Z"),
     ("naive", "1709209815000", "2024-02-29T12:30:15.000Z"),
     ("aware", "2024-02-29T12:30:15Z", "2024-02-29T12:30:15.000Z"),
     ("aware", "2024-02-28T23:30:15-13:00", "2024-02-29T12:30:15.000Z"),
-    ("day", "2024-02-29", "2024-02-29"),
-    ("clock", "23:59:58", "23:59:58"),
     ("span", 90061, 90061.0),
-    ("unique_id", UUID, UUID),
     ("unique_id", UUID.upper().replace("-", ""), UUID),
     ("color", "red", "red"),
-    ("word", "yes", "yes"),
     ("blob", "AP8Qgw==", "AP8Qgw=="),
     ("document", {"b": [1, {"c": None}], "a": "ë"}, {"b": [1, {"c": None}], "a": "ë"}),
     ("document", [2**63, 2**64 + 1], [2**63, 2**64 + 1]),
-    ("document", False, False),
 ]
-"""Fields, what is sent for them, and what is read."""
+"""Fields, what is sent for them, and what is read: what is not among the values of
+tests/http/differential.
+"""
 
 WRONG = [
     (
