@@ -59,10 +59,7 @@ class CallState:
     """
 
     is_limited: bool = False
-    """``True`` if rules limit the records that the call reaches."""
-
-    is_loaded: bool = False
-    """``True`` once a hook has loaded the records that the call reaches."""
+    """``True`` if rules limit the records, until a hook has loaded them."""
 
     client_fields: Collection[str] = ()
     """The names in the data that came from a client, before any hook changed it."""

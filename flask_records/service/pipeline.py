@@ -117,7 +117,7 @@ class Pipeline:
         if is_many:
             capabilities.check_multi(method, own, len(result))
 
-        params._state.is_loaded = True
+        params._state.is_limited = False
         return private(service, result)
 
     def _run(self, context: HookContext) -> None:
@@ -352,7 +352,7 @@ def _run_before_hook(
     method = context.method
     call(hook, method, context)
 
-    if context.result is not NO_RESULT and state.is_limited and not state.is_loaded:
+    if context.result is not NO_RESULT and state.is_limited:
         name = getattr(hook, "__qualname__", repr(hook))
         place = {"method": method, "path": context.path}
         raise RuntimeError(ANSWERED.format(hook=name, **place))

@@ -150,13 +150,19 @@ def test_events_have_records():
 @pytest.mark.parametrize(
     ("result", "words"),
     [
-        (User(id=1), "The result of 'things.find' is an instance of the model 'User'"),
+        (
+            User(id=1),
+            "The result of 'things.find' is an instance of 'User': of a model",
+        ),
         ([User(id=1)], "The result of 'things.find'[0] is an instance"),
         ({"id": 1, "user": User(id=1)}, "A value in a result is an instance"),
         (Note(1, User(id=1)), "A value in a result is an instance"),
-        (row(), "The result of 'things.find' is a named tuple, or a row of a"),
-        ([Point(1, "t0ken")], "The result of 'things.find'[0] is a named tuple"),
-        ({"id": 2**70, "at": Point(1, 2)}, "A value in a result is a named tuple"),
+        (row(), "The result of 'things.find' is an instance of 'Row'"),
+        (
+            [Point(1, "t0ken")],
+            "The result of 'things.find'[0] is an instance of 'Point'",
+        ),
+        ({"id": 2**70, "at": Point(1, 2)}, "A value in a result is an instance of 'Po"),
     ],
 )
 def test_other_objects_are_refused_with_words_in_the_log(result, words, caplog):
