@@ -115,51 +115,6 @@ def test_response_in_a_hook_undoes_what_was_written(client, messages):
     assert client.get("/messages").json["total"] == 0
 
 
-def host(*handled):
-    """An app with pages of its own for some errors, and a service."""
-
-    class Nothing:
-        def get(self, id, params):
-            raise NotFound(f"No record found for id '{id}'")
-
-        def find(self, params):
-            abort(404, "Nothing here.")
-
-    app = Flask("tests")
-    records = FlaskRecords(app)
-    records.add("things", Nothing(), public=True)
-
-    @app.route("/missing")
-    def missing():
-        abort(404)
-
-    for error in handled:
-        app.register_error_handler(error, lambda error: ("The page of the host", 404))
-
-    return app
-
-
-HOST_HANDLERS = [404, HTTPException, Exception]
-
-
-@pytest.mark.parametrize("handled", HOST_HANDLERS)
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("/missing", None),
-        ("/unknown", None),
-        ("/things/7", "No record found for id '7'"),
-        ("/things", "Nothing here."),
-    ],
-)
-def test_error_handlers_of_the_host_answer_at_its_urls_alone(handled, path, message):
-    response = host(handled).test_client().get(path)
-    text = response.json["message"] if response.is_json else response.text
-
-    assert response.status_code == 404
-    assert text == (message or "The page of the host")
-
-
 def test_record_not_found_in_a_view_of_the_host_is_answered_in_ours(app, messages):
     @app.route("/latest")
     def latest():

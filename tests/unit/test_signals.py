@@ -99,21 +99,6 @@ def test_muted_signal_runs_nothing(signal, calls):
     assert calls == []
 
 
-def test_receiver_connected_while_running_runs_from_the_next_time_on(signal, calls):
-    def connect_another(sender):
-        calls.append("first")
-        signal.connect(second, "create")
-
-    second = noting(calls, "second")
-    signal("create")(connect_another)
-
-    signal.run("create")
-    assert calls == ["first"]
-
-    signal.run("create")
-    assert calls == ["first", "first", "second"]
-
-
 def test_async_callable_object_is_waited_for(app_context, signal, calls):
     """A check that is never awaited would let everybody in."""
 

@@ -6,12 +6,15 @@ from flask_limiter import Limiter
 from flask_wtf.csrf import CSRFProtect
 from werkzeug.exceptions import HTTPException
 
-from flask_records import FlaskRecords
+from flask_records import FlaskRecords, NotFound
 
 
 class Things:
     def find(self, params):
-        return []
+        return abort(404, "Nothing here.") if params.query else []
+
+    def get(self, id, params):
+        raise NotFound("No record.")
 
     def create(self, data, params):
         return data
@@ -23,7 +26,9 @@ class Locked(HTTPException):
     code = 423
 
 
-@pytest.fixture(params=[400, 413, 423, 429, 500, 503, HTTPException, Locked])
+@pytest.fixture(
+    params=[400, 404, 413, 423, 429, 500, 503, HTTPException, Exception, Locked]
+)
 def host(request):
     """A host with a page for a status, or for many."""
     app = Flask("host")
@@ -86,6 +91,20 @@ def test_errors_before_and_after_a_call_are_answers_of_its_service(host, cause, 
     assert answers[0].json.keys() >= {"name", "message", "className", "errors"}
     assert answers[0].json["code"] == code
     assert not answers[1].is_json
+
+
+@pytest.mark.parametrize(
+    ("path", "message"), [("/things/7", "No record."), ("/things?a=1", "Nothing here.")]
+)
+def test_error_of_a_call_is_an_answer_of_its_service(host, path, message):
+    answer = host.test_client().get(path)
+
+    assert (answer.status_code, answer.json["message"]) == (404, message)
+
+
+def test_unknown_url_is_the_hosts(host):
+    assert host.test_client().get("/unknown").status_code in (404, 418)
+    assert not host.test_client().get("/unknown").is_json
 
 
 def test_blueprint_of_a_service_has_the_page_of_the_host():

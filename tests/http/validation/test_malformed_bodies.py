@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import typing as t
-import uuid
-from decimal import Decimal
 
 import pytest
 from flask import Flask
@@ -25,16 +22,7 @@ class Square(BaseModel):
 class Node(BaseModel):
     text: str = ""
     number: int = 0
-    real: float = 0
-    flag: bool = False
-    amount: Decimal = Decimal(0)
-    moment: dt.datetime | None = None
-    day: dt.date | None = None
-    hour: dt.time | None = None
-    pause: dt.timedelta | None = None
-    key: uuid.UUID | None = None
     data: Base64Bytes = b""
-    kind: t.Literal["a", "b"] = "a"
     names: list[str] = []
     counts: dict[str, int] = {}
     nodes: list[Node] = []
@@ -81,23 +69,10 @@ def errors_of(client, text):
         ("text", "null", "string_type"),
         ("text", '"assert"', "invalid"),
         ("text", '"raise"', "invalid"),
-        ("number", '"x"', "int_parsing"),
         ("number", "1.5", "int_from_float"),
         ("number", f'"{"9" * 5000}"', "int_parsing_size"),
-        ("real", '"x"', "float_parsing"),
-        ("flag", "7", "bool_parsing"),
-        ("amount", '"x"', "decimal_parsing"),
-        ("amount", '"NaN"', "finite_number"),
-        ("moment", '"2026-13-01"', "datetime_from_date_parsing"),
-        ("day", '"2026-01-01T10:00:00"', "date_from_datetime_inexact"),
-        ("hour", '"25:00"', "time_parsing"),
-        ("pause", '"long"', "time_delta_parsing"),
-        ("key", '"x"', "uuid_parsing"),
         ("data", '"AAA"', "base64_decode"),
-        ("data", "[]", "bytes_type"),
-        ("kind", '"c"', "literal_error"),
         ("names", '"x"', "list_type"),
-        ("names", "{}", "list_type"),
         ("counts", "[]", "dict_type"),
         ("nodes", "[1]", "model_type"),
         ("place", "[1]", "required"),
