@@ -54,11 +54,3 @@ def test_stylesheet_of_an_error_page_is_served(client, page):
     with client.get(links[0]["href"], base_url=SITE) as response:
         assert (response.status_code, response.mimetype) == (200, "text/css")
         assert b".code" in response.data
-
-
-def test_answers_of_services_have_the_headers_of_the_application(client):
-    response = client.get("/messages", base_url=SITE)
-
-    assert response.headers["X-Content-Type-Options"] == "nosniff"
-    assert response.headers["X-Frame-Options"] == "SAMEORIGIN"
-    assert response.headers["Strict-Transport-Security"]
