@@ -75,9 +75,8 @@ class FlaskRecords(CallSignals):
     :param url_prefix: The beginning of all URLs, such as ``/api``. None by default.
         Sockets name services without it.
     :param readable: The rule for the records of all services over models that have no
-        ``readable`` of their own, such as a tenant's: a query with
-        :class:`.FromUser`, a function of the user, or ``False`` to close them. Records
-        that clients create there have to meet it, too. Everything by default.
+        ``readable`` of their own, such as a tenant's, or ``False`` to close them.
+        Records that clients create there have to meet it, too. All by default.
     :param allow: Rules by method for all services over models that have none of their
         own for the method.
     :raises ValueError: A rule of ``allow`` is not for one of the six methods.
@@ -166,15 +165,13 @@ class FlaskRecords(CallSignals):
             authenticate with.
         :param authentication: The path of the authentication service that checks
             callers. The first that was added by default.
-        :param readable: The rule for the records that a user may see: a function of the
-            user, or of ``None``, that returns ``True`` for all, ``False`` for none or a
-            query, or such a value, or a query with :class:`.FromUser`. It applies to
-            all calls of a client but create, and to the events that it gets.
-        :param allow: Rules by method for clients, as functions of the user that return
-            ``True``, ``False`` for a 403, or a query: of the records that the method
-            reaches, and leaves changed, or that it may create. A rule may be such a
-            query, too, ``True`` or ``False``, and :class:`.Change` one in two parts,
-            for ``update`` or ``patch``.
+        :param readable: The rule for the records that a user may see, in all calls of
+            a client but create, and in events: ``True`` for all, ``False`` for none, a
+            query, with :class:`.FromUser`, or a function of the user, or of ``None``,
+            that returns one of them.
+        :param allow: Such rules by method for clients, of the records that the method
+            reaches, and leaves changed, or that it may create. ``False`` is a 403, and
+            :class:`.Change` a rule in two parts, for ``update`` or ``patch``.
         :param methods: The methods that can be called, for example ``["find", "get"]``
             for a service to read only. Custom methods of the object are named here.
             By default, the ones of the six that the object has.
@@ -182,14 +179,11 @@ class FlaskRecords(CallSignals):
         :param formatter: Makes the responses of this service.
         :param body_parsers: Parsers of the bodies of this service, by media type.
         :param schemas: The models of pydantic that calls are checked by, by method:
-            of the data, or a mapping of ``data``, ``query`` and ``result`` to
-            models. They add to the rules of a mapped class. None by default.
+            of the data, or a mapping of ``data``, ``query`` and ``result`` to models.
         :param name: The name of its records in documents and types, such as
             ``Message``. Made of the path by default.
-        :raises ValueError: The path is empty, there is a service at it, or ``name`` is
-            not the name of a type, or another service's.
-        :raises TypeError: The object has none of the six methods, an option that takes
-            several names is text, or ``readable`` is not a rule.
+        :raises ValueError: The path, or the ``name``, is empty or taken.
+        :raises TypeError: The object has no methods, or an option another form.
         :raises RuntimeError: The service is not public, and nothing issues tokens in an
             application.
         """
@@ -316,8 +310,7 @@ class FlaskRecords(CallSignals):
         :raises RuntimeError: The application has a FlaskRecords already, a service
             needs tokens and nothing issues them, a view has the URL of a service, a
             setting is not valid, or uWSGI is to fork it.
-        :raises TypeError: It is not an application, but a blueprint.
-        :raises ValueError: The database would change the values of a column.
+        :raises ValueError: A service can't be served, with the line to write.
         """
         if not isinstance(app, Flask):
             raise TypeError(

@@ -142,12 +142,10 @@ class CallSignals:
         self.events = OrderedSignal(events)
         """Runs receivers after the commit, once for each record."""
         self.publish = OrderedSignal(events)
-        """Lets a function decide who gets an event: a function of the event's name, the
-        record and the context that returns the names of channels. The last that is
-        connected to the event, or else to every event, decides. Members who may not
-        see the record get nothing, and no one gets a field that they may not see.
-        Members of several channels get the event once. The functions of the extension
-        are for services that have none of their own.
+        """Decides who gets an event: a function of the event's name, the record and the
+        context that returns the names of channels, of whose members those get it, once,
+        who may see the record. The last that is connected to the event, or else to
+        every event, decides, for services without one the extension's.
         """
 
 

@@ -101,18 +101,8 @@ class BoundedParser:
 class MultipartParser(BoundedParser):
     """A parser of ``multipart/form-data``: texts as in other forms, and files as
     Werkzeug's ``FileStorage``. They are closed, and deleted, after the request. Flask's
-    ``MAX_FORM_PARTS`` and ``MAX_FORM_MEMORY_SIZE`` bound its parts.
-
-    .. code-block:: python
-
-        uploads = records.add(
-            "uploads",
-            Uploads(),
-            body_parsers={"multipart/form-data": MultipartParser(10 * 1024 * 1024)},
-        )
-
-    ``max_size`` is the maximum size of the whole form in bytes, the application's
-    by default.
+    ``MAX_FORM_PARTS`` and ``MAX_FORM_MEMORY_SIZE`` bound its parts, and ``max_size``
+    the whole form in bytes: the application's by default.
     """
 
     def __call__(self, request: Request) -> dict[str, t.Any]:
@@ -124,17 +114,8 @@ class MultipartParser(BoundedParser):
 class StreamParser(BoundedParser):
     """A parser that hands bodies over as binary files, to be read once, to the methods
     of objects. Keys of ``body_parsers`` may be ranges for it: ``image/*``, ``*/*``.
-
-    .. code-block:: python
-
-        imports = records.add(
-            "imports",
-            Imports(),
-            body_parsers={"text/csv": StreamParser(100 * 1024 * 1024)},
-        )
-
-    ``max_size`` is the maximum size of a body in bytes, the application's by
-    default. To read more raises a 413, and what is cut off a 400.
+    To read more than ``max_size`` bytes, the application's maximum by default, raises a
+    413, and what is cut off a 400.
     """
 
     def __call__(self, request: Request) -> io.BufferedReader:

@@ -117,7 +117,6 @@ class Service(CallSignals, Methods):
     with a leading underscore skip hooks and send no events: see section 4.3.12 of the
     specification.
 
-    :param path: The path of the service, without slashes around it.
     :param target: The object with the methods, and with the optional parts that
         :class:`.Capabilities` describes.
     :param signals: The signals of all services.
@@ -127,10 +126,6 @@ class Service(CallSignals, Methods):
     :param count: Counts an external call, or refuses one call too many.
 
     The other parameters are options of :meth:`.FlaskRecords.add`.
-
-    :raises TypeError: The object has none of the six methods, or an option that takes
-        several names is text.
-    :raises ValueError: A custom method is not there.
     """
 
     def __init__(
@@ -199,11 +194,10 @@ class Service(CallSignals, Methods):
     def as_caller(
         self, params: Params, *, paginate: bool = True, is_counted: bool = True
     ) -> Methods:
-        """Return the methods of this service as the caller of another call may use
-        them: with the caller's access, limits and rules; unrestricted for calls made
-        in Python.
+        """Return the methods of this service as the caller of another call, with these
+        params, may use them: with the caller's access, limits and rules; unrestricted
+        for calls made in Python.
 
-        :param params: The params of the other call.
         :param paginate: ``False`` for a list instead of a page.
         :param is_counted: ``False`` for parts of the other call, which no limit counts.
         """
@@ -226,10 +220,7 @@ class Service(CallSignals, Methods):
         For the params of a client, the rules of the service hold; its hooks do not run,
         and there are no pages. A field is null in a record that does not show it.
 
-        :param params: The params, or a query alone. All records by default.
-        :raises BadRequest: A part of the query is not understood.
-        :raises RecordsError: The caller may not find records.
-        :raises AttributeError: The service is not over a model.
+        :raises RecordsError: The caller may not find records by this query.
         """
         statement = self.target.statement(self.params_of_find(Params.of(params)))
         return t.cast("sa.Select[t.Any]", statement)
@@ -252,9 +243,7 @@ class Service(CallSignals, Methods):
     def emit(self, event: str, record: t.Any) -> None:
         """Send an event once the call in progress has been committed, or at once.
 
-        :param event: The name of one of the events of the service.
-        :param record: The record that receivers get.
-        :raises ValueError: The service has no such event.
+        :raises ValueError: The service has no event of the name.
         """
         if event not in EVENTS.values() and event not in self.custom_events:
             raise ValueError(
