@@ -34,8 +34,6 @@ POLICY: t.Final = (
 SHARED: t.Final = Path(__file__).parent / "static"
 """The folder of the files that pages share, such as the clients in JavaScript."""
 
-FUNCTION: t.Final = Check(callable, "a function of the user")
-
 PATH: t.Final = Check(
     lambda value: (
         isinstance(value, str)
@@ -66,7 +64,7 @@ class PageSettings:
     CHECKS: t.ClassVar[Mapping[str, Check]] = {
         "enabled": FLAG.or_none(),
         "login": FLAG,
-        "allow": FUNCTION.or_none(),
+        "allow": Check(callable, "a function of the user").or_none(),
     }
     """The checks of the settings."""
 

@@ -46,12 +46,6 @@ All others share ``error.html``. Templates of an application of these names come
 SETTING: t.Final = "RECORDS_ERRORS"
 """The key of ``app.config`` that has the settings of an application."""
 
-LOG_INTERVAL: t.Final = 1.0
-"""The seconds between two lines in the log about the same outage."""
-
-MAX_REASONS: t.Final = 100
-"""The number of reasons whose last lines are remembered."""
-
 
 class Logger(t.Protocol):
     """A logger of errors, for example one of the standard library."""
@@ -67,11 +61,11 @@ class Outages(dict[str, float]):
         """Return whether it is time to log a reason, which is each second."""
         now = time.monotonic()
 
-        if now < self.get(reason, 0) + LOG_INTERVAL:
+        if now < self.get(reason, 0) + 1:
             return False
 
         # An application may raise an error with ever new messages.
-        if len(self) >= MAX_REASONS:
+        if len(self) >= 100:
             self.clear()
 
         self[reason] = now
