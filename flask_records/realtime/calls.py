@@ -11,7 +11,6 @@ from ..http.routes import current_routes
 from ..names import method_named, METHODS_BY_NAME
 from ..query.bounds import check_answer, current_bounds, shorten
 from ..service.context import HookContext
-from ..service.results import comes_in_pieces
 
 if t.TYPE_CHECKING:
     from ..extension import FlaskRecords
@@ -115,12 +114,7 @@ def _run(context: HookContext) -> bytes:
 
 
 def _encode(context: HookContext) -> bytes:
-    result = context.sent
-
-    if comes_in_pieces(result):
-        raise BadRequest("The result comes in pieces. Call the method over HTTP.")
-
-    return check_answer(context.method, dumps(result, context.params.user))
+    return check_answer(context.method, dumps(context.sent, context.params.user))
 
 
 def _service(records: FlaskRecords, path: t.Any) -> tuple[Service, dict[str, t.Any]]:

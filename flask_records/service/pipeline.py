@@ -32,6 +32,8 @@ The hook '{hook}' answers for '{method}' of '{path}', whose rules limit the call
 Call context.load() in it: the record as the caller may reach it, or a 404.\
 """
 
+IN_PIECES: t.Final = "The result comes in pieces. Call the method over HTTP."
+
 REPLACES_MANY = "You can not replace multiple instances. Did you mean 'patch'?"
 
 
@@ -171,7 +173,13 @@ class Pipeline:
         """Cut the result of a write, and encode its answer, unless that has to wait for
         the commit. Return whether it is done.
         """
-        if context.method in READS or comes_in_pieces(context.sent):
+        if comes_in_pieces(context.sent):
+            if context.params.provider != "rest":
+                raise BadRequest(IN_PIECES)
+
+            return False
+
+        if context.method in READS:
             return False
 
         self._cut(context)

@@ -287,6 +287,21 @@ def test_clients_of_tests_get_a_list_and_connections_an_error(records, app):
         client.call("get", "words", "ab")
 
 
+def test_nothing_is_stored_whose_pieces_a_connection_does_not_get(records, app):
+    class Keeping:
+        def create(self, data, params):
+            return iter([records["notes"].create(data)])
+
+    records.add("keeping", Keeping(), public=True)
+    realtime = Realtime(records)
+    realtime.init_app(app)
+
+    with pytest.raises(BadRequest, match="Call the method over HTTP"):
+        realtime.test_client(app).call("create", "keeping", {"text": "d"})
+
+    assert len(app.test_client().get("/notes").json) == 3
+
+
 def test_pieces_have_no_tag_to_compare(app):
     class Endless(Words):
         def get(self, id, params):
