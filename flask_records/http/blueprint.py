@@ -19,7 +19,7 @@ from ..service.context import HookContext, Params
 from ..service.globals import current_request, remember_call, remembered_call
 from ..service.results import cut_throughout
 from .body import has_body, max_size, parser_of, read_body
-from .formatter import CALLER, empty, format_json, NO_SNIFFING, weak_etag
+from .formatter import CALLER, empty, format_json, NO_SNIFFING, vary, weak_etag
 from .lane import ID
 from .routes import rule_of
 
@@ -266,7 +266,7 @@ class ServiceBlueprint:
             pairs += [("Cache-Control", cache_control), ("Vary", CALLER)]
 
             if "vary" in names:
-                response.vary.add(CALLER)
+                vary(headers, CALLER)
 
         is_read = current.method in ("GET", "HEAD") and response.status_code == 200
 

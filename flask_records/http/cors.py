@@ -9,6 +9,7 @@ from flask import request, Response
 
 from ..settings import FLAG, read_settings
 from .blueprint import PREFIX
+from .formatter import vary
 from .origins import ALL, ORIGINS, parse_origins
 
 if t.TYPE_CHECKING:
@@ -91,6 +92,6 @@ def init_app(app: Flask) -> None:
 
         # Caches would give a page the response to another.
         if not is_for_all:
-            response.vary.add("Origin")
+            vary(response.headers, "Origin")
 
         return with_headers(lambda: response)()

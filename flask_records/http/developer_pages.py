@@ -13,7 +13,7 @@ from ..errors import Forbidden, NotAuthenticated
 from ..service.globals import current_request
 from ..settings import Check, FLAG, read_settings
 from ..signals import call
-from .formatter import CALLER, forbid_sniffing, json_response, weak_etag
+from .formatter import CALLER, forbid_sniffing, json_response, vary, weak_etag
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -141,6 +141,6 @@ def send_json(body: bytes) -> Response:
     response = json_response(body, 200)
     response.headers["ETag"] = weak_etag(response)
     response.headers["Cache-Control"] = "private, no-cache"
-    response.vary.add(CALLER)
+    vary(response.headers, CALLER)
     response.make_conditional(current_request())
     return response

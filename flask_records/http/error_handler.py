@@ -29,7 +29,7 @@ from ..errors import (
     without_parameters,
 )
 from ..settings import FLAG, read_settings
-from .formatter import dumps, forbid_sniffing, json_response
+from .formatter import dumps, forbid_sniffing, json_response, vary
 
 if t.TYPE_CHECKING:
     from flask import Blueprint, Flask
@@ -169,7 +169,7 @@ class ErrorHandler:
             response = json_response(dumps(body_of(error)), error.code or 500)
 
         response.headers.update(error.headers or {})
-        response.vary.add("Accept")
+        vary(response.headers, "Accept")
 
         if error.code == 401:
             response.headers.setdefault("WWW-Authenticate", "Bearer")

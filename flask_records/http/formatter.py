@@ -231,6 +231,17 @@ def forbid_sniffing(response: Response) -> Response:
     return response
 
 
+def vary(headers: Headers, name: str) -> None:
+    """Add the name of a request header to ``Vary``, which may have several lines."""
+    # Werkzeug's "response.vary" drops all lines but the first.
+    names = [
+        part.strip() for line in headers.getlist("Vary") for part in line.split(",")
+    ]
+
+    if "*" not in names and name.lower() not in map(str.lower, names):
+        headers["Vary"] = ", ".join([*filter(None, names), name])
+
+
 def dumps(value: t.Any, viewer: t.Any = NOBODY) -> bytes:
     """Return a value as JSON text.
 

@@ -131,6 +131,21 @@ def test_caches_keep_the_origins_apart(client, headers):
     assert "Origin" in answer.headers["Vary"].split(", ")
 
 
+def test_lines_of_vary_of_the_application_stay():
+    app, records = make_app({"origins": [APP]})
+    records.init_app(app)
+
+    @app.after_request
+    def add_lines(response):
+        response.headers.add("Vary", "Cookie")
+        response.headers.add("Vary", "Accept-Language")
+        return response
+
+    lines = app.test_client().get("/things", headers=of(APP)).headers.getlist("Vary")
+
+    assert {"Cookie", "Accept-Language", "Origin"} <= {*", ".join(lines).split(", ")}
+
+
 def test_pages_of_the_application_are_its_own(client):
     answer = client.get("/page", headers=of(APP))
 
