@@ -226,6 +226,20 @@ def test_fields_with_rules_are_shown_to_those_who_may_see_them(
         assert b"email" not in dumps(seen)
 
 
+def test_record_from_a_cache_is_cut_for_its_viewer(records, db):
+    """Not for the one who it was read for."""
+    rules = {"age": lambda user: user is not None and user["id"] == 1}
+    users = records.add("users", SQLAlchemyService(User, visible=rules), public=True)
+    ann, bob = [Params(provider="rest", user={"id": id}) for id in (1, 2)]
+
+    with served(db, records, "sqlite://") as app, app.app_context():
+        users.create(ANN)
+        user = pickle.loads(pickle.dumps(users.get(1, ann)))
+
+        assert "age" in json.loads(dumps(user, ann.user))
+        assert "age" not in json.loads(dumps(user, bob.user))
+
+
 def caller(**changes):
     return Params(provider="rest", **changes)
 
