@@ -14,11 +14,8 @@ from .conversions import Conversion
 
 @dataclass(frozen=True)
 class Converter:
-    """The form on the wire of a type, or of a field, of the application:
-
-    .. code-block:: python
-
-        SQLAlchemyService(Offer, converters={MoneyType: Converter(Money.parse, str)})
+    """The form on the wire of a type, or of a field, of the application, such as
+    ``converters={MoneyType: Converter(Money.parse, str)}``.
     """
 
     read: t.Callable[[t.Any], t.Any] | None = None

@@ -73,8 +73,6 @@ NO_QUERY_NAME: t.Final = """\
 mapped_column('{name}'), or leave it out: hidden=['{name}'].\
 """
 
-ALL_HIDDEN: t.Final = "To leave all of these out: hidden={names}."
-
 SYNTAX: t.Final = re.compile(r"^\$|[.\[\]]")
 """The characters of a name that have a meaning in queries."""
 
@@ -248,7 +246,7 @@ def fields_of(
     :raises ValueError: A column or a hybrid property has no form on the wire.
     """
     fields: list[Field] = []
-    problems: dict[str, str] = {}
+    problems: list[str] = []
 
     for name in values_of(mapper):
         if name.startswith("_") and name != options.id:
@@ -258,11 +256,10 @@ def fields_of(
             fields.append(_field(mapper, name, options, dialect))
         except ValueError as error:
             if name not in options.hidden:
-                problems[name] = str(error)
+                problems.append(str(error))
 
     if problems:
-        last = [ALL_HIDDEN.format(names=[*problems])] if len(problems) > 1 else []
-        raise ValueError("\n".join([*problems.values(), *last]))
+        raise ValueError("\n".join(problems))
 
     return fields
 

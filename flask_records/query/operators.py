@@ -56,17 +56,8 @@ EXACT: t.Final = (*ORDERED, uuid.UUID, enum.Enum)
 # Two operators are equal only if they are the same object.
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """An operator below a field of a query, such as ``$gt``.
-
-    An application gives a service its own ones:
-
-    .. code-block:: python
-
-        def starts_with(column, value):
-            return column.startswith(value)
-
-        operators = {"$startsWith": Operator(starts_with, readers.text)}
-        SQLAlchemyService(Message, operators=operators)
+    """An operator below a field of a query, such as ``$gt``. An application gives a
+    service its own ones: ``operators={"$startsWith": Operator(starts_with)}``.
     """
 
     compare: ToSQL

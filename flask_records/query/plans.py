@@ -251,9 +251,7 @@ class Plans:
             if groups is not None:
                 return self._cut(query, self._group(groups, query), *cut)
 
-            where = conditions(query, self._model, is_one=has_id)
-            where += self._is_id() if has_id else []
-            select = selection.of(self._model).where(*where)
+            select = selection.of(self._model).where(*self._where(query, has_id))
             select = select.limit(1) if has_id else self._cut(query, select, *cut)
             select = select if column is None else select.add_columns(column)
             return self._lock(select) if locking else select
@@ -344,9 +342,8 @@ class Plans:
         cut = limit is not None, query.skip > 0 and not has_id
 
         def build() -> Select:
-            where = conditions(query, self._model, is_one=has_id)
-            where += self._is_id() if has_id else []
-            statement = self._cut(query, sa.select(self._model).where(*where), *cut)
+            select = sa.select(self._model).where(*self._where(query, has_id))
+            statement = self._cut(query, select, *cut)
             options = orm.lazyload("*"), *[orm.defer(e.column) for e in deferred]
             return (
                 self._lock(statement)
@@ -365,8 +362,10 @@ class Plans:
         tables = inner_tables(self._fields.mapper.selectable)
         return statement.with_for_update(of=tables) if tables else statement
 
-    def _is_id(self) -> list[t.Any]:
-        return have_id([field.column for field in self._fields.identifying])
+    def _where(self, query: ResolvedQuery, has_id: bool) -> list[t.Any]:
+        where = conditions(query, self._model, is_one=has_id)
+        columns = [field.column for field in self._fields.identifying]
+        return where + have_id(columns) if has_id else where
 
     def _order(self, query: ResolvedQuery) -> list[t.Any]:
         """Return the order of records, or of groups. The primary key breaks ties, so
