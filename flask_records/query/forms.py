@@ -213,7 +213,7 @@ class Trial:
             # From now on, values of clients are read as stored ones. A pickle of a type
             # is not the sample, and never read: it may run code.
             self._reads_stored = value is not None and self._bind(value) == sample
-            return (sample, value) if self._reads_stored else None
+            return (self._form_of(value), value) if self._reads_stored else None
 
         return None
 

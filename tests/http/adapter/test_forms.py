@@ -112,6 +112,23 @@ class Named(sa.TypeDecorator):
         return None if value is None else self.members[value]
 
 
+class Numbered(sa.TypeDecorator):
+    """Members of an enumeration by their numbers, in an attribute that is private."""
+
+    impl = sa.Integer
+    cache_ok = True
+
+    def __init__(self, members):
+        super().__init__()
+        self._members = members
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else value.value
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else self._members(value)
+
+
 class YesNo(sa.TypeDecorator):
     impl = sa.CHAR(1)
     cache_ok = True
@@ -319,6 +336,7 @@ TYPES = {
         ["x"],
     ),
     "enumeration": (Named(Level), ["low", "high"], ["1", "x"]),
+    "numbered enumeration": (Numbered(Level), [2, 1], [3, "x"]),
     "yes or no": (YesNo(), [True, False], ["x"]),
     "object": (Temperature(), [5, 0], ["x", 1.5]),
     "even": (Even(), [2, 4], [3]),
