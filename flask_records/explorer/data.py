@@ -14,7 +14,7 @@ from ..extension import current_records
 from ..http.routes import current_routes
 from ..names import BODIES, METHODS, READS
 from ..openapi.description import describe, references_of
-from ..openapi.document import REALTIME, STREAM
+from ..openapi.document import REALTIME, SOCKET, STREAM
 from ..openapi.reference import current_title
 from ..query.bounds import current_bounds
 from ..service.context import Params
@@ -129,7 +129,7 @@ def entrance() -> Record:
     """Return what a caller needs to log in, which the application shows to anybody."""
     root = f"{request.script_root}{current_routes().url_prefix}"
     server = current_app.extensions.get(REALTIME)
-    path = server and f"{request.script_root}{server.settings.url_path.rstrip('/')}"
+    path = server and url_for(SOCKET).rstrip("/")
     stream = STREAM in current_app.view_functions and url_for(STREAM).rstrip("/")
     # Werkzeug decodes the host of its own URLs, which some hosts do not survive.
     page = urljoin(f"{request.scheme}://{request.host}", url_for(".page"))

@@ -37,6 +37,9 @@ if t.TYPE_CHECKING:
 REALTIME: t.Final = "records_realtime"
 """The key of ``app.extensions`` with the connections that get events."""
 
+SOCKET: t.Final = "records_realtime.socket"
+"""The endpoint of clients of Socket.IO."""
+
 STREAM: t.Final = "records_realtime.stream"
 """The endpoint of the stream of events over HTTP."""
 

@@ -22,7 +22,7 @@ from ..signals import OrderedSignal
 from .connections import Channel
 from .messages import ANONYMOUS, AUTHENTICATED
 from .server import Server
-from .settings import Settings, stream_path_of
+from .settings import Settings, stream_path_of, URL_PATH
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -216,7 +216,6 @@ def _add_routes(app: Flask, settings: Settings) -> None:
     """Let an application send scripts of the client, and refuse clients that connect:
     an ASGI server answers these itself.
     """
-    path = settings.url_path
     # Clients of FeathersJS 4 insist on version 2, and clients of 5 take it.
     default = LEGACY_SCRIPT if settings.legacy_clients else SCRIPT
     files = {"socket.io.js": default, SCRIPT: SCRIPT}
@@ -238,8 +237,8 @@ def _add_routes(app: Flask, settings: Settings) -> None:
         raise BadRequest(NO_CONNECTIONS)
 
     options: t.Any = {"methods": ["GET", "POST"], "strict_slashes": False}
-    app.add_url_rule(f"{path}<name>", "records_realtime.script", script)
-    app.add_url_rule(path, "records_realtime.socket", socket, **options)
+    app.add_url_rule(f"{URL_PATH}<name>", "records_realtime.script", script)
+    app.add_url_rule(URL_PATH, "records_realtime.socket", socket, **options)
 
     if stream_path := stream_path_of(app, settings):
         app.add_url_rule(stream_path, "records_realtime.stream", socket, **options)

@@ -16,6 +16,9 @@ if t.TYPE_CHECKING:
 
 SETTING: t.Final = "RECORDS_REALTIME"
 
+URL_PATH: t.Final = "/socket.io/"
+"""The path that clients of Socket.IO connect to."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -51,16 +54,8 @@ class Settings:
     max_connections_per_user: int = 100
     """The maximum number of connections of one user, with the same default."""
 
-    transports: list[str] | None = None
-    """The transports that clients may use: ``polling``, ``websocket``. Both by default,
-    without polling if the requests of a client may reach several workers.
-    """
-
     legacy_clients: bool = False
     """Accept clients of Socket.IO 2, with which FeathersJS 4 was used."""
-
-    path: str = "socket.io"
-    """The path of the URL that clients of Socket.IO connect to."""
 
     stream: str | None = None
     """The path of the stream of events over plain HTTP, after the prefix of services,
@@ -97,11 +92,6 @@ class Settings:
         """The path of the stream, by which clients know its own events."""
         return (self.stream or "").strip("/")
 
-    @property
-    def url_path(self) -> str:
-        """The path that clients connect to, with slashes around it."""
-        return f"/{self.path.strip('/')}/"
-
 
 def stream_path_of(app: Flask, settings: Settings) -> str | None:
     """Return the path of the URL of the stream, with slashes around it. ``None`` if
@@ -123,15 +113,6 @@ def stream_path_of(app: Flask, settings: Settings) -> str | None:
     return f"{join_prefixes(prefix, settings.stream)}/"
 
 
-def _are_transports(value: t.Any) -> bool:
-    is_list = isinstance(value, (list, tuple)) and bool(value)
-    return is_list and all(name in ("polling", "websocket") for name in value)
-
-
-PATH: t.Final = Check(
-    lambda value: isinstance(value, str) and bool(value.strip("/")), "a path"
-)
-
 CHECKS: t.Final[Mapping[str, Check]] = {
     # The URL of Redis may have a password.
     "message_queue": TEXT.or_none().secret(),
@@ -142,11 +123,9 @@ CHECKS: t.Final[Mapping[str, Check]] = {
     "max_connections": COUNT,
     "max_connections_per_address": COUNT.or_none(),
     "max_connections_per_user": COUNT.or_none(),
-    "transports": Check(
-        _are_transports, "a list of 'polling' and 'websocket'"
-    ).or_none(),
     "legacy_clients": FLAG,
-    "path": PATH,
-    "stream": PATH.or_none(),
+    "stream": Check(
+        lambda value: isinstance(value, str) and bool(value.strip("/")), "a path"
+    ).or_none(),
 }
 """The checks of the settings."""

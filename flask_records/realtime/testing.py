@@ -10,6 +10,7 @@ from flask import request
 from ..http.formatter import dumps
 from ..http.test_client import error_of
 from .calls import answer_json
+from .settings import URL_PATH
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -108,7 +109,5 @@ class SocketClient:
     def _run(self, function: Callable[[], t.Any]) -> t.Any:
         app = self._server.app
 
-        with app.test_request_context(
-            self._server.settings.url_path, headers=self._headers
-        ):
+        with app.test_request_context(URL_PATH, headers=self._headers):
             return function()

@@ -21,7 +21,7 @@ from ..protocol import (
     PROTOCOLS,
     UPGRADE,
 )
-from ..settings import stream_path_of
+from ..settings import stream_path_of, URL_PATH
 from .requests import parts_of, paths_of, refuse, respond
 from .senders import LINGER, PollQueue, socket_sender, until_ended
 from .session import JOIN_TIMEOUT, LARGE, Session
@@ -70,8 +70,8 @@ class Application:
         self._settings = server.settings
         self._requests = Requests(self.worker, threads)
         self._endpoints = {
-            ("websocket", self._settings.url_path): self._serve_socket,
-            ("http", self._settings.url_path): self._serve_polling,
+            ("websocket", URL_PATH): self._serve_socket,
+            ("http", URL_PATH): self._serve_polling,
             ("http", stream_path_of(server.app, self._settings)): self._serve_stream,
         }
         self._is_used = False
@@ -141,11 +141,9 @@ class Application:
         leave_place: Callable[[], None],
         sender: Sender,
     ) -> Session:
-        protocol, allowed = PROTOCOLS[query["EIO"]], self._settings.transports
+        protocol = PROTOCOLS[query["EIO"]]
         session = Session(self.worker, protocol, environ, leave_place, sender)
-        may_upgrade = allowed is None or "websocket" in allowed
-        is_polling = isinstance(sender, PollQueue)
-        session.begin(["websocket"] if is_polling and may_upgrade else [])
+        session.begin(["websocket"] if isinstance(sender, PollQueue) else [])
         return session
 
     def _polling(self, query: dict[str, str]) -> tuple[Session, PollQueue]:

@@ -250,13 +250,12 @@ def test_caller_who_may_not_read_its_own_record_is_an_identifier():
 
 def test_paths_of_events_are_below_the_root():
     records = make_chat()
-    settings = {"path": "/records.io/", "stream": "sse"}
-    own = {"realtime": Realtime(records), "RECORDS_REALTIME": settings}
+    own = {"realtime": Realtime(records), "RECORDS_REALTIME": {"stream": "sse"}}
 
     with serving_explorer(records, **own) as client:
         made = client.get(SERVICES, base_url="http://localhost/shop").json
 
-    assert made["realtime"] == {"path": "/shop/records.io", "stream": "/shop/sse"}
+    assert made["realtime"] == {"path": "/shop/socket.io", "stream": "/shop/sse"}
 
 
 @pytest.mark.parametrize(

@@ -38,13 +38,6 @@ def test_script_is_the_client_of_the_version_that_pages_expect(
     assert "sourceMappingURL" not in response.text
 
 
-def test_script_has_the_path_of_the_server(records, tmp_path):
-    with in_memory(records, tmp_path, {"path": "records.io"}) as site:
-        response = site.http.get("/records.io/socket.io.js", buffered=True)
-
-    assert version_in(response) == "4."
-
-
 @pytest.mark.parametrize(
     ("verb", "name", "status"),
     [
