@@ -92,7 +92,7 @@ function partOf (spec, service) {
     }
   }
   add(paths)
-  return { ...spec, paths, webhooks: {}, tags: spec.tags.filter(({ name }) => name === service), components: { ...spec.components, schemas } }
+  return { ...spec, paths, tags: spec.tags.filter(({ name }) => name === service), components: { ...spec.components, schemas } }
 }
 
 function draw (spec) {
