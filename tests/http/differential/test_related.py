@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from flask_records import BadRequest, FromRecord
 
 from ..relations.conftest import opened
-from ..relations.test_statements import params_of
+from ..relations.test_statements import params_of, rows
 from .examples import MANY
 from .related import (
     FUNCTIONS,
@@ -61,6 +61,9 @@ def check(desk, viewer, service, query):
 
     expected = [row["id"] for row in reference.find(service, query)]
     assert [row["id"] for row in found(query)] == expected, query
+    params.query = query
+    statement = desk.records[service].statement(params)
+    assert [row["id"] for row in rows(desk, statement)] == expected
 
 
 def is_ruled(service):

@@ -1,4 +1,4 @@
-"""Statements and counts of what a caller may find."""
+"""Statements of what a caller may find."""
 
 import pytest
 import sqlalchemy as sa
