@@ -139,6 +139,14 @@ def test_page_is_a_template_of_the_app(failing, tmp_path):
     assert (response.status_code, response.text) == (404, "<p>404: No &lt;b&gt;.</p>")
 
 
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+def test_browsers_do_not_guess_the_type_of_an_error(failing, accept):
+    response = failing().get("/unknown", headers={"Accept": accept})
+
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.headers["Vary"] == "Accept"
+
+
 @pytest.mark.parametrize(
     ("verbose", "url", "message"),
     [
