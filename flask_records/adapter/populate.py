@@ -98,7 +98,6 @@ SORTED: t.Final = 10_000
 class Link:
     """A relationship, and the service that shows its records to a caller.
 
-    :param params: The params of the caller.
     :param populated: The relationships of the related records to load, too.
     :param database: The database of this end.
     """
@@ -140,25 +139,21 @@ class Link:
     ) -> None:
         """Set the relationship in every record, by the keys read with the records."""
         distinct = [key for key in dict.fromkeys(keys) if key is not None]
-        # The bytes of each related record as JSON, by its identity.
-        sizes: dict[int, int] | None = None if answer is None else {}
-        by_key = self._find_by_key(distinct, sizes)
+        by_key = self._find_by_key(distinct)
         is_list = self._relationship.uselist
 
         for record, key in zip(records, keys, strict=True):
             others = by_key.get(key, [])
             record[self.name] = others if is_list else next(iter(others), None)
 
-            if answer is not None and sizes:
-                # A record that several have is written out for each of them.
-                answer.add(sum([sizes[id(other)] for other in others]))
+            # A record that several have is written out for each of them.
+            if answer is not None and others:
+                answer.add(json_size(others))
 
-    def _find_by_key(
-        self, keys: Sequence[t.Any], sizes: dict[int, int] | None
-    ) -> Mapping[t.Any, list[Record]]:
+    def _find_by_key(self, keys: Sequence[t.Any]) -> Mapping[t.Any, list[Record]]:
         """Return the records of the other end by the key of this end."""
         if self._relationship.secondary is None:
-            return self._others(keys, sizes)
+            return self._others(keys)
 
         related: dict[t.Any, list[Record]] = defaultdict(list)
         pairs: dict[t.Any, list[t.Any]] = defaultdict(list)
@@ -166,15 +161,13 @@ class Link:
         for key, other_key in self._pairs(keys):
             pairs[other_key].append(key)
 
-        for other_key, others in self._others([*pairs], sizes).items():
+        for other_key, others in self._others([*pairs]).items():
             for key in pairs[other_key]:
                 related[key] += others
 
         return related
 
-    def _others(
-        self, keys: Sequence[t.Any], sizes: dict[int, int] | None
-    ) -> Mapping[t.Any, list[Record]]:
+    def _others(self, keys: Sequence[t.Any]) -> Mapping[t.Any, list[Record]]:
         """Return records of the other end as the caller sees them there, by key."""
         name = self._remote_name
         others = self._service.as_caller(self._params, paginate=False, is_counted=False)
@@ -193,10 +186,8 @@ class Link:
 
             records = t.cast("list[Record]", others.find(query))
 
-            if sizes is not None:
-                for record in records:
-                    size = sizes[id(record)] = json_size(record)
-                    distinct.add(size)
+            if self._params.provider is not None:
+                distinct.add(json_size(records))
 
             for record in records:
                 # A hook may have removed the key.
