@@ -120,13 +120,10 @@ def _rule_problems(model: ServedModel) -> Iterator[str]:
 def _name_problems(model: ServedModel) -> Iterator[str]:
     """Yield the names in options that are not relationships of the model, or fields."""
     options, fields = model.options, model.generic.fields.stored
-    relationships = model.mapper.relationships.keys()
+    relationships, class_ = model.mapper.relationships, model.mapped_class.__name__
     converted = [key for key in options.converters if isinstance(key, str)]
-    to_one = [
-        relationship
-        for name, relationship in model.mapper.relationships.items()
-        if name in model.relations and not relationship.uselist
-    ]
+    followed = [each for each in relationships if each.key in model.relations]
+    to_one = [each for each in followed if not each.uselist]
     paths = [f"{each.key}.{n}" for each in to_one for n in values_of(each.mapper)]
     operators = model.syntax.operators.values()
     operands = [name for each in operators for name in each.fields or ()]
@@ -139,21 +136,17 @@ def _name_problems(model: ServedModel) -> Iterator[str]:
         ("converters", converted, fields, "field"),
         ("operators", operands, fields, "field"),
         ("aggregates", model.aggregates, [*fields, *paths], "field"),
-        ("populate", model.populate_paths, relationships, "relationship"),
-        ("relations", model.relations, relationships, "relationship"),
+        ("populate", model.populate_paths, relationships.keys(), "relationship"),
+        ("relations", model.relations, relationships.keys(), "relationship"),
     ]
 
-    for name, relationship in model.mapper.relationships.items():
-        problem = path_problem(relationship) if name in model.relations else None
+    for relationship in followed:
+        if problem := path_problem(relationship):
+            yield problem.format(name=relationship.key)
 
-        if problem is not None:
-            yield problem.format(name=name)
+    taken = {*fields, *relationships.keys(), model.generic.fields.id.name}
 
-    clashes = {*options.extra} & {*fields, *relationships, model.generic.fields.id.name}
-
-    class_ = model.mapped_class.__name__
-
-    if clashes:
+    if clashes := taken.intersection(options.extra):
         yield NAME_CLASH.format(names=", ".join(clashes), model=class_)
 
     for option, names, choices, noun in checks:
