@@ -151,15 +151,3 @@ def test_a_read_selects_the_fields_that_are_asked_for_only(engine, client):
     columns = statements[0].partition("FROM")[0]
     assert "text" in columns
     assert "rank" not in columns
-
-
-def test_queries_of_the_same_shape_are_the_same_statement(engine, client):
-    """SQLAlchemy's cache, and those of drivers, know a statement by its text."""
-    with statements_of(engine) as statements:
-        client.get("/message?rank=1&$limit=1&$sort[text]=1")
-        client.get("/message?rank=2&$limit=3&$sort[text]=1")
-        client.get("/message?rank[$in]=1&rank[$in]=2&$limit=9")
-        client.get("/message?rank[$in]=3&$limit=8")
-
-    assert statements[0] == statements[2]
-    assert len(statements) == 5

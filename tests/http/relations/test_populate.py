@@ -21,19 +21,6 @@ def test_relationships_of_related_records_are_loaded(desk):
     assert found[2]["ticket"]["organisation"]["name"] == "Bolt"
 
 
-def test_related_records_are_those_that_the_caller_sees(desk):
-    found = (
-        desk.client(2)
-        .service("tickets")
-        .find({"$populate": ["comments.ticket", "parent.parent"], "$sort": {"id": 1}})
-    )
-
-    first = found["data"][0]
-    assert [comment["id"] for comment in first["comments"]] == [3]
-    assert first["comments"][0]["ticket"]["id"] == 3
-    assert first["parent"] is None
-
-
 @pytest.mark.parametrize(
     "name",
     [
