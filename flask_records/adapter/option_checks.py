@@ -144,9 +144,9 @@ def _name_problems(model: ServedModel) -> Iterator[str]:
         if problem := path_problem(relationship):
             yield problem.format(name=relationship.key)
 
-    taken = {*fields, *relationships.keys(), model.generic.fields.id.name}
+    other_names = {*fields, *relationships.keys(), model.generic.fields.id.name}
 
-    if clashes := taken.intersection(options.extra):
+    if clashes := other_names.intersection(options.extra):
         yield NAME_CLASH.format(names=", ".join(clashes), model=class_)
 
     for option, names, choices, noun in checks:
