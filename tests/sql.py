@@ -30,8 +30,12 @@ VIEWS = "sqlite_master"
 
 def register_unconnected(name):
     """Register a dialect that needs no server: SQLite under the name of another one."""
-    [driver, *_] = DRIVERS[name]
-    members = {"name": name, "driver": driver, "supports_statement_cache": True}
+    driver = next(each for each in DRIVERS if each.startswith(f"{name}+"))
+    members = {
+        "name": name,
+        "driver": driver.partition("+")[2],
+        "supports_statement_cache": True,
+    }
     class_name = f"Unconnected_{name}"
     globals()[class_name] = type(class_name, (sqlite.dialect,), members)
     registry.register(f"{name}.unconnected", __name__, class_name)

@@ -22,15 +22,13 @@ if t.TYPE_CHECKING:
 
 SETTING: t.Final = "RECORDS_DRIVERS"
 
-MYSQL: t.Final = ("pymysql", "mysqldb")
-
-DRIVERS: t.Final[Mapping[str, Collection[str]]] = {
-    "sqlite": ("pysqlite",),
-    "postgresql": ("psycopg", "psycopg2"),
-    "mysql": MYSQL,
-    "mariadb": MYSQL,
-}
-"""The drivers by the names of dialects."""
+DRIVERS: t.Final = (
+    "sqlite+pysqlite",
+    *("postgresql+psycopg", "postgresql+psycopg2"),
+    *("mysql+pymysql", "mysql+mysqldb"),
+    *("mariadb+pymysql", "mariadb+mysqldb"),
+)
+"""The drivers with their dialects."""
 
 UNKNOWN_DRIVER: t.Final = """\
 Flask-Records does not know the driver '{name}': a write may fail, or be answered with \
@@ -100,16 +98,13 @@ def check_driver(dialect: sa.Dialect, config: Mapping[str, t.Any]) -> None:
     """Refuse a driver that is not known, unless the configuration of the application
     names it, and one for asyncio.
     """
-    name, drivers = f"{dialect.name}+{dialect.driver}", DRIVERS.get(dialect.name, ())
-    is_known = dialect.driver in drivers or name in names_of(
-        SETTING, config.get(SETTING, ())
-    )
+    name = f"{dialect.name}+{dialect.driver}"
+    is_known = name in (*DRIVERS, *names_of(SETTING, config.get(SETTING, ())))
 
     if is_known and not dialect.is_async:
         return
 
-    names = [f"{each}+{driver}" for each in DRIVERS for driver in DRIVERS[each]]
-    own = [each for each in names if each.startswith(f"{dialect.name}+")] or names
+    own = [each for each in DRIVERS if each.startswith(f"{dialect.name}+")] or DRIVERS
     text = ASYNC if dialect.is_async else UNKNOWN_DRIVER
     raise RuntimeError(text.format(name=name, names=" or ".join(own), setting=SETTING))
 
