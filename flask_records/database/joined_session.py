@@ -69,9 +69,6 @@ class JoinedSession:
     A call that writes may begin on a connection of its own, since the transaction of a
     session takes a fifth of the time of a create. The session takes the connection over
     as soon as somebody begins to use it.
-
-    :param source: The session, a ``scoped_session``, which makes it when somebody uses
-        it, or a ``sessionmaker``, whose session is used for the transaction alone.
     """
 
     errors: translated | None = None

@@ -303,7 +303,5 @@ def undone() -> Iterator[None]:
 
 
 def on_begin(function: Callable[[Transaction], None]) -> None:
-    """Call a function with each outermost transaction as it begins, so that it can let
-    sessions join.
-    """
+    """Call a function with each outermost transaction as it begins."""
     _joining.append(function)

@@ -78,13 +78,9 @@ DIRECTION_NAME: t.Final = "Direction"
 """The name of the schema of the direction of a sort."""
 
 FILES: t.Final = "multipart/form-data"
-
 PAGE: t.Final = "Page"
-
 GROUPS: t.Final = "Groups"
-
 LIST: t.Final = "List"
-
 CREATE: t.Final = "create"
 
 ENDS: t.Final = (

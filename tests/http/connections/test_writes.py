@@ -91,7 +91,11 @@ def test_a_removal_makes_no_session(engine, session):
 
 
 @pytest.mark.parametrize(
-    "event", ["after_begin", "before_commit", "after_commit", "before_flush"]
+    "event",
+    [
+        *("after_begin", "after_transaction_create"),
+        *("before_commit", "after_commit", "before_flush"),
+    ],
 )
 def test_a_write_that_somebody_listens_to_uses_the_session(engine, session, event):
     notes, heard = notes_of(session), []

@@ -60,16 +60,6 @@ def test_hook_writes_in_the_transaction_of_the_call(app, db, rooms, when):
     assert sorted(stored(db)) == ["Lobby", "noted"]
 
 
-def test_error_after_the_session_was_used_undoes_all(app, db, rooms, sent):
-    @rooms.after("create")
-    def refuse(method, context):
-        db.session.add(Room(name="noted"))
-        raise Conflict("No.")
-
-    assert create(app) == 409
-    assert (stored(db), sent, db.engine.pool.checkedout()) == ([], [], 0)
-
-
 def test_write_of_another_service_in_a_hook_is_undone_alone(app, db, rooms, messages):
     @rooms.after("create")
     def note(method, context):
@@ -122,15 +112,6 @@ def test_listener_that_a_hook_adds_to_the_session_hears_the_write(app, db, rooms
 
     assert create(app) == 201
     assert seen == ["flushed"]
-
-
-@pytest.mark.parametrize("name", ["after_transaction_create", "after_begin"])
-def test_listener_for_transactions_hears_the_call(app, db, rooms, name):
-    seen = []
-    sa.event.listen(db.session, name, lambda *args: seen.append(name))
-
-    assert create(app) == 201
-    assert seen
 
 
 @pytest.mark.parametrize("name", ["close", "remove", "reset", "rollback"])

@@ -62,26 +62,6 @@ def test_nested_call_that_breaks_a_constraint_is_undone_alone(
         assert stored(db) == ["hi"]
 
 
-def test_call_inside_of_a_nested_call_that_fails_is_undone_with_it(
-    on_disk, db, rooms, messages, events
-):
-    @rooms.after("create")
-    def refuse(method, context):
-        messages.create({"text": "inside"})
-        raise Forbidden("No rooms.")
-
-    with Transaction():
-        messages.create({"text": "before"})
-
-        with pytest.raises(Forbidden):
-            rooms.create({"name": "Lobby"})
-
-        messages.create({"text": "after"})
-
-    assert stored(db) == ["before", "after"]
-    assert events == ["created", "created"]
-
-
 def test_calls_after_the_end_in_a_copy_of_the_context_are_committed(
     on_disk, db, rooms, messages, events
 ):
