@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from urllib.parse import urlencode
 
-from flask import Blueprint, request, Response, url_for
+from flask import Blueprint, g, request, Response, url_for
 
 from ..database.transaction import Transaction
 from ..errors import (
@@ -26,7 +26,7 @@ from .strategies import ACCESS_TOKEN
 from .users import fields_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from flask import Flask
     from flask.typing import ResponseReturnValue
@@ -230,9 +230,7 @@ def add_views(app: Flask, service: AuthenticationService) -> None:
 
 
 class OAuthViews:
-    """The views of an authentication service in one application: those in the last two
-    rows of section 4.1 of the specification.
-    """
+    """The views in the last two rows of section 4.1 of the specification."""
 
     def __init__(
         self, service: AuthenticationService, clients: Mapping[str, ProviderClient]
@@ -241,15 +239,13 @@ class OAuthViews:
         self._clients = clients
 
     def blueprint(self) -> Blueprint:
-        """Return the blueprint."""
+        """Return the blueprint of the views."""
         blueprint = Blueprint("records_oauth", __package__, url_prefix="/oauth")
         blueprint.add_url_rule("/<provider>", "start", self._start)
         blueprint.add_url_rule(
             "/<provider>/callback", "callback", self._callback, methods=["GET", "POST"]
         )
-        blueprint.register_error_handler(
-            Exception, lambda error: current_records.errors.handle(error)
-        )
+        blueprint.register_error_handler(Exception, self._fail)
         blueprint.after_request(_keep_private)
         return blueprint
 
@@ -257,10 +253,7 @@ class OAuthViews:
         client = self._client(provider)
         count("oauth", "start")
         target = self._service.settings.oauth.target(request.args.get("redirect", ""))
-        return self._ending(client, target, lambda: self._begin(client, target))
-
-    def _begin(self, client: ProviderClient, target: str | None) -> Response:
-        """Return the response that sends a user to a provider."""
+        g._records_oauth = client.name, target
         link, url = self._claims_of_link(), _callback_url(client.name)
 
         with client.reporting():
@@ -271,12 +264,7 @@ class OAuthViews:
         return response
 
     def _claims_of_link(self) -> Record | None:
-        """Return the claims of the user who connects a login, or ``None`` for a login
-        that is not to be connected.
-
-        :raises NotAuthenticated: The token is not valid.
-        :raises BadRequest: It comes from a page of another origin.
-        """
+        """Return the claims of the user who connects a login, if there is one."""
         token = request.args.get("feathers_token")
 
         if token is None:
@@ -297,22 +285,16 @@ class OAuthViews:
 
         if request.method == "POST":
             # No cookie comes with a form that another site posts, as Apple does.
-            names = ("code", "error", "iss", "state")
-            form = request.form
-            answer = {name: form[name] for name in names if name in form}
-            url = f"{_callback_url(provider)}?{urlencode(answer)}"
-            return _redirect_to(url, 303)
+            names = ("code", "error", "state")
+            query = urlencode({n: request.form[n] for n in names if n in request.form})
+            return _redirect_to(f"{_callback_url(provider)}?{query}", 303)
 
         count("oauth", "callback")
         answer = request.args.to_dict()
         login = client.take(answer.get("state", ""))
         target = login.get("target", self._service.settings.oauth.redirect)
-        return self._ending(client, target, lambda: self._end(client, login, answer))
+        g._records_oauth = client.name, target
 
-    def _end(
-        self, client: ProviderClient, login: Record, answer: Mapping[str, str]
-    ) -> Response:
-        """Return the response of a login that the provider has answered."""
         # Some providers omit the state of an error.
         if not login and "error" not in answer:
             raise NotAuthenticated(LOST)
@@ -323,37 +305,31 @@ class OAuthViews:
         oauth_login = OAuthLogin(client.provider, raw, login["link"])
         result = _log_in(self._service, oauth_login)
 
-        if login["target"] is None:
+        if target is None:
             return Response(dumps(result), mimetype=JSON)
 
-        strategy = self._strategy(client)
-        return _redirect_to(strategy.success_url(login["target"], result))
+        return _redirect_to(self._strategy(client.name).success_url(target, result))
 
-    def _ending(
-        self,
-        client: ProviderClient,
-        target: str | None,
-        respond: Callable[[], Response],
-    ) -> Response:
-        """Return the response of a part of a login. Whatever fails, the user returns to
-        a page, if there is one.
+    def _fail(self, error: Exception) -> ResponseReturnValue:
+        """Return the response to an error: the user returns to a page, if there is
+        one.
         """
-        try:
-            return respond()
-        except Exception as error:
-            if is_answer(error) or target is None:
-                raise
+        provider, target = g.get("_records_oauth", ("", None))
 
-            failure = "The login at %s failed."
-            visible = current_records.errors.report(error, failure, client.name)
+        if target is None or is_answer(error):
+            return current_records.errors.handle(error)
 
-            if visible.code == 500:
-                visible = GeneralError(FAILED)
+        visible = current_records.errors.report(
+            error, "The login at %s failed.", provider
+        )
 
-            return _redirect_to(self._strategy(client).failure_url(target, visible))
+        if visible.code == 500:
+            visible = GeneralError(FAILED)
 
-    def _strategy(self, client: ProviderClient) -> OAuthStrategy:
-        return t.cast("OAuthStrategy", self._service.strategy(client.name))
+        return _redirect_to(self._strategy(provider).failure_url(target, visible))
+
+    def _strategy(self, provider: str) -> OAuthStrategy:
+        return t.cast("OAuthStrategy", self._service.strategy(provider))
 
     def _client(self, provider: str) -> ProviderClient:
         if provider not in self._clients:
