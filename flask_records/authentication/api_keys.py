@@ -39,7 +39,7 @@ USE: t.Final = 60
 """The seconds within which the last use of a key is written once."""
 
 MAX_EXPIRES: t.Final = 10**11
-"""The first time that is not in seconds, but in milliseconds: it is in 1973 then."""
+"""The first time that is in milliseconds, in 1973: a key would never end."""
 
 READ_ONLY: t.Final = ("prefix", "digest", "proof", "issued", "used")
 """The fields of a key that no client writes."""
@@ -122,32 +122,28 @@ class ApiKeys(SQLAlchemyService):
         body = {**data, **dict(zip(READ_ONLY, values, strict=True)), self._user: user}
         record = t.cast("Record", super().create(body, params))
 
-        # The milliseconds of JavaScript would let a key live for ever.
         if (record["expires"] or 0) >= MAX_EXPIRES:
             problem = "'expires' is out of range: it is in seconds since 1970."
             raise BadRequest(problem, errors={"expires": OUT_OF_RANGE})
 
         answer, call = {**record, "key": key}, call_stack.get()
 
-        if not is_client:
-            return answer
-
         # Hooks, and what they write down, get the record without the key.
-        if call is not None and call.params is params:
+        if is_client and call is not None and call.params is params:
             call.dispatch = answer
 
-        return record
+        return record if is_client else answer
 
     def _authenticate(
         self, service: AuthenticationService, data: Record, params: Params
     ) -> Record:
         query = {"digest": digest_of(str(data.get("apiKey")))}
         keys = t.cast("list[Record]", self._records._find(Params(query=query)))
-        key = next(iter(keys), None)
 
-        if key is None:
+        if not keys:
             raise NotAuthenticated("Invalid API key")
 
+        [key] = keys
         expires = MAX_TIME if key["expires"] is None else key["expires"]
         claims = {"sub": key[self._user], "iat": key["issued"], "exp": expires}
 

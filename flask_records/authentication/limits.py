@@ -127,10 +127,7 @@ class Limits:
         services: Mapping[str, Service],
         authentications: Mapping[str, AuthenticationService],
     ) -> None:
-        """Read the limits of an application.
-
-        :raises RuntimeError: A limit is not valid.
-        """
+        """Read the limits of an application."""
         from limits import parse_many
         from limits.storage import MemoryStorage
 
@@ -170,20 +167,14 @@ class Limits:
             app.logger.warning(COUNTED_APART)
 
     def __call__(self, context: HookContext) -> None:
-        """Count a call. Logins count themselves, by what they send.
-
-        :raises TooManyRequests: There were too many. ``Retry-After`` has the seconds.
-        """
+        """Count a call. Logins count themselves, by what they send."""
         path, method = context.path, context.method
 
         if method != "create" or path not in current_records.authentications:
             self.count(path, method, client_address)
 
     def count(self, path: str, method: str, client: Callable[[], str]) -> None:
-        """Count a request of a client to a service or a view.
-
-        :raises TooManyRequests: There were too many.
-        """
+        """Count a request of a client to a service or a view."""
         limits = current_app.extensions[EXTENSION].get(f"{path}.{method}")
 
         if not limits or not self._limiter.enabled or not has_request_context():
@@ -217,22 +208,14 @@ def _too_many(message: str, seconds: float) -> TooManyRequests:
 
 
 def count_account(path: str, account: str) -> None:
-    """Count an attempt of a client on an account, if calls are limited.
-
-    :param path: The path of the service whose limit counts.
-    :raises TooManyRequests: There were too many attempts.
-    """
+    """Count an attempt of a client on an account, by the limit of a service."""
     # The storage of the counts has no names.
     if is_of_client():
         count(path, "account", lambda: digest_of(account))
 
 
 def count(path: str, method: str, client: Callable[[], str] | None = None) -> None:
-    """Count a request of a client, by its address if there is no other name for it, if
-    calls are limited.
-
-    :raises TooManyRequests: There were too many.
-    """
+    """Count a request of a client, by its address by default, if calls are limited."""
     if current_records.limits is not None:
         current_records.limits.count(path, method, client or client_address)
 

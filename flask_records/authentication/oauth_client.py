@@ -36,10 +36,8 @@ MAX_SIZE: t.Final = 1000
 """The number of characters of a login. Browsers drop cookies of more than 4 kB."""
 
 LIFETIME: t.Final = 10 * 60
-"""The number of seconds that a user has to log in at the provider."""
 
 TIMEOUT: t.Final = 5
-"""The number of seconds that a provider may be silent."""
 
 ALGORITHMS: t.Final = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
@@ -97,9 +95,7 @@ class ProviderSession(OAuth2Session):  # type: ignore[misc]  # it has no hints
 
 
 class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
-    """A client of a provider. Its methods raise what Authlib and requests do if the
-    provider does not respond, or if its response is invalid.
-    """
+    """A client of a provider. Its methods raise errors of Authlib and requests, too."""
 
     client_cls = ProviderSession
 
@@ -125,10 +121,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         """The provider."""
 
     def keep(self, login: Record) -> None:
-        """Keep a login until the provider answers, in the session of the browser.
-
-        :raises BadRequest: It is too long.
-        """
+        """Keep a login until the provider answers, in the session of the browser."""
         if len(json.dumps(login)) > MAX_SIZE:
             raise BadRequest("The redirect is too long.")
 
@@ -152,10 +145,8 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
-        """Log an error of the provider, and request its configuration again with the
-        next login: it may have other addresses by now.
-
-        :raises NotAuthenticated: There is one. People can read the message.
+        """Log an error of the provider, make one for people of it, and request the
+        configuration again with the next login: it may have other addresses by now.
         """
         try:
             yield
@@ -181,11 +172,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         return self.server_metadata
 
     def raw_profile(self, login: Record, answer: Mapping[str, str]) -> Record:
-        """Return the profile of a login as the provider sends it.
-
-        :param login: The login, as it began.
-        :param answer: The answer of the provider.
-        """
+        """Return the profile of a login that a provider has answered."""
         if "error" in answer:
             raise OAuthError(answer["error"])
 

@@ -28,10 +28,8 @@ even where it is decoded again.
 URLS: t.Final = (
     *("discovery_url", "authorize_url", "access_url", "profile_url", "emails_url"),
 )
-"""The addresses of a provider."""
 
 SECRET_METHODS: t.Final = ("client_secret_basic", "client_secret_post")
-"""The ways to send the secret of an application."""
 
 
 def _is_text(value: t.Any) -> bool:
@@ -115,7 +113,6 @@ class OAuthSettings:
 
         :param redirect: The value of ``?redirect=``: a path below the configured
             address, a URL of an origin that is allowed, or nothing.
-        :raises BadRequest: It leads to another site, or sets something after the ``#``.
         """
         base = self.redirect
 
@@ -144,11 +141,8 @@ class OAuthSettings:
         return target
 
     def redirect_to(self, url: str, root: str = "") -> str | None:
-        """Return the ``redirect`` that leads to a page of the application, or ``None``
-        if no login may end there.
-
-        :param url: The address of the page.
-        :param root: The path of the application.
+        """Return the ``redirect`` that leads to a page of the application below a path,
+        or ``None`` if no login may end there.
         """
         page = urlsplit(url).path
 

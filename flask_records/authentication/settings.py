@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..http.cors import CorsSettings
@@ -103,16 +103,16 @@ class AuthenticationSettings:
     passwords: Passwords
     """Hashes and verifies passwords."""
 
-    strategies: tuple[str, ...] = ("jwt", "local")
+    strategies: tuple[str, ...]
     """The strategies that clients can get a token with."""
 
-    oauth: OAuthSettings = field(default_factory=OAuthSettings)
+    oauth: OAuthSettings
     """The OAuth providers."""
 
-    failed_logins: FailedLogins | None = field(default_factory=FailedLogins)
+    failed_logins: FailedLogins | None
     """The logins that have failed, or ``None`` if they are not limited here."""
 
-    refresh_lifetime: int = 0
+    refresh_lifetime: int
     """The number of seconds that a refresh token is valid, or 0 without any."""
 
     @classmethod
@@ -141,7 +141,7 @@ class AuthenticationSettings:
         options.setdefault("lifetime", SHORT_LIFETIME if refresh else DAY)
         options.setdefault("refresh_lifetime", 30 * DAY)
         origins = CorsSettings.of(app).origins
-        strategies = tuple(options.get("strategies", cls.strategies))
+        strategies = tuple(options.get("strategies", ("jwt", "local")))
         has_limits = options.get("failed_logins", True)
         passwords = read_settings(
             f"{name}['passwords']", options.get("passwords"), PASSWORDS, example={}
@@ -160,25 +160,21 @@ class AuthenticationSettings:
 
 
 def _tokens(app: Flask, name: str, options: Record) -> Tokens:
-    key: t.Any
-    keys: tuple[t.Any, ...]
+    claims: Record = {o: options[o] for o in ("audience", "issuer") if o in options}
+    claims["lifetime"] = _seconds(options["lifetime"])
 
-    if file := options.get("private_key"):
-        if options.get("secrets"):
-            raise RuntimeError(
-                f"{name}['secrets'] verify nothing beside 'private_key': a new key ends"
-                " all tokens."
-            )
+    if not options.get("private_key"):
+        secrets = _secrets(app, name, options)
+        return Tokens(secrets[0], secrets, **claims)
 
-        key, algorithm = _private_key(app, name, file)
-        keys = (key.public_key(),)
-    else:
-        keys, algorithm = _secrets(app, name, options), Tokens.algorithm
-        key = keys[0]
+    if options.get("secrets"):
+        raise RuntimeError(
+            f"{name}['secrets'] verify nothing beside 'private_key': a new key ends"
+            " all tokens."
+        )
 
-    claims = {o: options[o] for o in ("audience", "issuer") if o in options}
-    lifetime = _seconds(options["lifetime"])
-    return Tokens(key, keys, algorithm, lifetime=lifetime, **claims)
+    key, algorithm = _private_key(app, name, options["private_key"])
+    return Tokens(key, (key.public_key(),), algorithm, **claims)
 
 
 def _private_key(app: Flask, name: str, value: str) -> tuple[t.Any, str]:
@@ -239,23 +235,17 @@ def _secrets(app: Flask, name: str, options: Record) -> tuple[str | bytes, ...]:
     length = 0 if options.get("allow_short_secret") else MIN_SECRET
 
     for number, each in enumerate(secrets):
-        _check_secret(
-            each, f"An older secret of {place}" if number else place, length, cure
-        )
+        if not isinstance(each, (str, bytes)):
+            raise RuntimeError(f"{place} is not text.")
+
+        where = f"An older secret of {place}" if number else place
+        data = each if isinstance(each, bytes) else each.encode()
+
+        if len(data) < length:
+            message = f"{where} is shorter than {length} bytes, and signs tokens."
+            raise RuntimeError(f"{message} {cure}")
+
+        if OTHER_KEY.match(data):
+            raise RuntimeError(f"{where} is a key of another kind. {cure}")
 
     return secrets
-
-
-def _check_secret(secret: t.Any, name: str, length: int, cure: str) -> None:
-    if not isinstance(secret, (str, bytes)):
-        raise RuntimeError(f"{name} is not text.")
-
-    data = secret if isinstance(secret, bytes) else secret.encode()
-
-    if len(data) < length:
-        raise RuntimeError(
-            f"{name} is shorter than {length} bytes, and signs tokens. {cure}"
-        )
-
-    if OTHER_KEY.match(data):
-        raise RuntimeError(f"{name} is a key of another kind. {cure}")

@@ -59,9 +59,6 @@ def authenticate_local(
 ) -> Record:
     """Return the user with a name and a password. See section 5.2 of the
     specification.
-
-    :raises NotAuthenticated: There is no such user, or the password is wrong.
-    :raises BadRequest: The name or the password is not text.
     """
     username = _text(data, service.username)
     password = _text(data, service.password)
@@ -71,11 +68,7 @@ def authenticate_local(
 def authenticate_token(
     service: AuthenticationService, data: Record, params: Params
 ) -> Record:
-    """Return the user that an access token was issued for, and the token.
-
-    :raises NotAuthenticated: The token is not valid, its user is gone, or the password
-        was changed.
-    """
+    """Return the user that an access token was issued for, and the token."""
     token = data.get(ACCESS_TOKEN)
 
     if token in (None, ""):
@@ -127,11 +120,7 @@ def schema_of_credentials(service: AuthenticationService, name: str) -> Schema:
 
 
 def schema_of_login(user: Schema, properties: Mapping[str, Schema]) -> Schema:
-    """Return the JSON Schema of a login.
-
-    :param user: The schema of a user.
-    :param properties: The schemas of more properties.
-    """
+    """Return the JSON Schema of a login."""
     payload = {**OBJECT, "description": "The claims of the token."}
     authentication = {"strategy": TEXT, ACCESS_TOKEN: TEXT, "payload": payload}
     login = {
