@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from urllib.parse import urlencode
 
-from flask import Blueprint, g, request, Response, url_for
+from flask import Blueprint, request, Response, url_for
 
 from ..database.transaction import Transaction
 from ..errors import (
@@ -41,6 +41,9 @@ if t.TYPE_CHECKING:
 
 LOGIN: t.Final = "oauth"
 """The key of ``params.extra`` with the login."""
+
+ENDING: t.Final = "flask_records.oauth"
+"""The key of the environment with the provider, and the address of the end."""
 
 OPTIONAL_FIELDS: t.Final = frozenset({"name", "avatar", "email"})
 """The fields of a profile that are left out if they do not fit."""
@@ -253,7 +256,7 @@ class OAuthViews:
         client = self._client(provider)
         count("oauth", "start")
         target = self._service.settings.oauth.target(request.args.get("redirect", ""))
-        g._records_oauth = client.name, target
+        request.environ[ENDING] = client.name, target
         link, url = self._claims_of_link(), _callback_url(client.name)
 
         with client.reporting():
@@ -293,7 +296,7 @@ class OAuthViews:
         answer = request.args.to_dict()
         login = client.take(answer.get("state", ""))
         target = login.get("target", self._service.settings.oauth.redirect)
-        g._records_oauth = client.name, target
+        request.environ[ENDING] = client.name, target
 
         # Some providers omit the state of an error.
         if not login and "error" not in answer:
@@ -314,7 +317,7 @@ class OAuthViews:
         """Return the response to an error: the user returns to a page, if there is
         one.
         """
-        provider, target = g.get("_records_oauth", ("", None))
+        provider, target = request.environ.get(ENDING, ("", None))
 
         if target is None or is_answer(error):
             return current_records.errors.handle(error)
