@@ -505,6 +505,15 @@ be null, and nothing else is compared with it: SQLite would compare it with text
 no number equals.
 """
 
+
+def _untyped(type_: t.Any, dialect: sa.Dialect) -> Conversion:
+    """Return the conversion of a column whose type SQLAlchemy does not know. Servers
+    read texts of it; their drivers raise errors of many classes for other values.
+    """
+    is_any = dialect.name in ("sqlite", ANY_DIALECT.name)
+    return UNTYPED if is_any else replace(UNTYPED, cast=conversions.as_text)
+
+
 INTERVAL: t.Final = Conversion(conversions.as_interval, schema=SECONDS)
 
 TYPES: t.Final[Mapping[TypeKey, Row]] = {
@@ -534,7 +543,7 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
     sa.ARRAY: _arrays,
     sa.PickleType: None,
     TypeDecorator: _decorated,
-    NullType: UNTYPED,
+    NullType: _untyped,
     "postgresql.INTERVAL": INTERVAL,
     "postgresql.DOMAIN": _domains,
     "postgresql.CITEXT": lambda type_, dialect: replace(

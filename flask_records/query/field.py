@@ -16,11 +16,12 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.ext.hybrid import HybridExtensionType
 from sqlalchemy.sql.functions import next_value
+from sqlalchemy.types import NullType
 
 from ..errors import BadRequest
 from ..problems import Problem
 from .bounds import shorten
-from .column_types import conversion_of, UNTYPED
+from .column_types import conversion_of
 from .conversions import (
     as_scalar,
     Conversion,
@@ -302,7 +303,7 @@ def _field(
 
     if converter is not None:
         # A converter that reads says what is compared.
-        if converter.read and conversion is UNTYPED:
+        if converter.read and isinstance(type_, NullType):
             conversion = Conversion(as_scalar)
 
         conversion = apply_converter(conversion or OPAQUE, converter)

@@ -36,6 +36,15 @@ class Clock(sa.TypeDecorator):
     cache_ok = True
 
 
+class Unknown(sa.types.NullType):
+    """A type that SQLAlchemy does not know, as it is reflected."""
+
+    __visit_name__ = "user_defined"
+
+    def get_col_spec(self, **options):
+        return "POINT"
+
+
 class TimeOfDay(sa.TypeDecorator):
     """Times of day by a type of the application."""
 
@@ -244,6 +253,19 @@ def test_a_value_that_a_database_cannot_hold_is_refused(
             (400, {"value": problem})
         ] * 3
         assert [each["note"] for each in client.get("/things").json] == ["a"]
+
+
+@pytest.mark.parametrize("database", ["postgresql", "mariadb"])
+@pytest.mark.parametrize("value", [5, 1.5, True, "x", [1]])
+def test_a_value_that_does_not_fit_an_unknown_type_is_refused(url_on, database, value):
+    model = model_of(at=sa.Column(Unknown()))
+
+    with serving_models(url_on(database), {"places": model}) as client:
+        answers = [client.post("/places", json={"at": value})]
+        answers += [client.post("/places", json=[{"at": value}])]
+        answers += [client.get("/places", query_string={"at": json.dumps(value)})]
+
+        assert [answer.status_code for answer in answers] == [400, 400, 400]
 
 
 @pytest.mark.parametrize("database", DATABASES)
