@@ -346,18 +346,17 @@ def _read(
     identify = model.fields.mapper.primary_key_from_instance
     keys = [tuple(identify(instance)) for instance in instances]
     length = len(model.fields.primary_key)
-    rows: dict[tuple[t.Any, ...], Sequence[t.Any]] = {}
 
-    for chunk in chunks(keys):
-        values = chunk if length > 1 else [key[0] for key in chunk]
-        part = write.writing.rows(model.plans.records_by_key(selection, values))
-        rows.update({tuple(row[-length:]): row for row in part})
+    def read(part: Sequence[tuple[t.Any, ...]]) -> Rows:
+        values = part if length > 1 else [key[0] for key in part]
+        return write.writing.rows(model.plans.records_by_key(selection, values))
+
+    rows = {tuple(row[-length:]): row for part in chunks(keys) for row in read(part)}
 
     # A type, or the database, may read a key in another form than it was written in.
     for key in keys:
         if key not in rows:
-            value = key if length > 1 else key[0]
-            part = write.writing.rows(model.plans.records_by_key(selection, [value]))
+            part = read([key])
 
             if len(part) != 1:
                 raise not_kept(model.fields)
