@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
+from pathlib import Path
 
 from flask import current_app, make_response, render_template, request
 
@@ -11,6 +12,7 @@ from ..authentication.access import params_of_visitor
 from ..errors import Forbidden
 from ..extension import current_records
 from ..http.developer_pages import (
+    modules_of,
     page_blueprint,
     PageSettings,
     protect,
@@ -37,6 +39,15 @@ SETTING: t.Final = "RECORDS_EXPLORER"
 
 NAME: t.Final = "records_explorer"
 """The name of the blueprint, and the key of ``app.extensions`` with the settings."""
+
+FILES: t.Final = Path(__file__).parent / "static"
+"""The folder of the files of the page."""
+
+CONNECTIONS: t.Final = 6
+"""Files that browsers load at the same time: the style, and the first modules."""
+
+EARLY_VIEWS: t.Final = {"": "views/services.js", "records": "views/records.js"}
+"""Views whose modules are loaded before all others."""
 
 
 class Explorer:
@@ -120,7 +131,15 @@ class Explorer:
 
 
 def _send_page() -> Response:
-    page = render_template("flask_records/explorer.html", name=current_title())
+    first = modules_of(FILES, "requests.js", "main.js")[: CONNECTIONS - 1]
+    modules = {
+        view: [each for each in modules_of(FILES, "main.js", name) if each not in first]
+        for view, name in EARLY_VIEWS.items()
+    }
+    files = {path.relative_to(FILES).as_posix() for path in FILES.rglob("*.js")}
+    modules["others"] = sorted(files.difference(first))
+    names = {"name": current_title(), "first": first, "modules": modules}
+    page = render_template("flask_records/explorer.html", **names)
     # Records may have images in binary fields.
     return protect(make_response(page), images="'self' data: blob:")
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 import typing as t
 from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from os.path import normpath
 from pathlib import Path
 
-from flask import Blueprint, Response, send_from_directory
+from flask import Blueprint, request, Response, send_from_directory
 from werkzeug.exceptions import NotFound
 
 from ..errors import Forbidden, NotAuthenticated
@@ -31,8 +36,12 @@ POLICY: t.Final = (
 )
 """The sources that a page may load from. No site may show it in a frame."""
 
+YEAR: t.Final = 365 * 24 * 60 * 60
+
 SHARED: t.Final = Path(__file__).parent / "static"
 """The folder of the files that pages share, such as the clients in JavaScript."""
+
+IMPORTS: t.Final = re.compile(r" from '(.+)'$", re.MULTILINE)
 
 PATH: t.Final = Check(
     lambda value: (
@@ -106,17 +115,27 @@ def page_blueprint(
     views with their paths by endpoint.
     """
     blueprint = Blueprint(name, package, template_folder="templates")
+    blueprint.after_request(compress)
     blueprint.after_request(forbid_sniffing)
     blueprint.register_error_handler(Exception, errors.handle)
+
     folder = Path(blueprint.root_path, "static")
 
-    def send_file(name: str, **route: t.Any) -> Response:
-        try:
-            return send_from_directory(folder, name)
-        except NotFound:
-            return send_from_directory(SHARED, name)
+    def send_file(version_: str, name: str, **route: t.Any) -> Response:
+        # Another worker may have files of another version meanwhile.
+        age = YEAR if version_ == version_of(folder) else 0
 
-    file = f"{files_path}/<path:name>", send_file
+        try:
+            return send_from_directory(folder, name, max_age=age)
+        except NotFound:
+            return send_from_directory(SHARED, name, max_age=age)
+
+    @blueprint.url_defaults
+    def add_version(endpoint: str, values: dict[str, t.Any]) -> None:
+        if endpoint == f"{name}.file":
+            values["version_"] = version_of(folder)
+
+    file = f"{files_path}/<version_>/<path:name>", send_file
 
     for endpoint, (rule, view) in {**views, "file": file}.items():
         # The files of a page with a slash are named relative to it.
@@ -124,6 +143,26 @@ def page_blueprint(
         blueprint.add_url_rule(rule, endpoint, view, strict_slashes=is_strict)
 
     return blueprint
+
+
+@cache
+def version_of(folder: Path) -> str:
+    """Return a text that changes with the files of a page."""
+    files = [each for place in (folder, SHARED) for each in sorted(place.rglob("*.*"))]
+    return sha256(b"".join(map(Path.read_bytes, files))).hexdigest()[:16]
+
+
+@cache
+def modules_of(folder: Path, *names: str) -> tuple[str, ...]:
+    """Return the names of modules in JavaScript, and of all that these import."""
+    modules = dict.fromkeys(names)
+
+    for each in names:
+        for name in IMPORTS.findall((folder / each).read_text()):
+            path = normpath(Path(each).parent / name)
+            modules |= dict.fromkeys(modules_of(folder, path))
+
+    return (*modules,)
 
 
 def protect(response: Response, *, images: str = "'self' data:") -> Response:
@@ -143,4 +182,21 @@ def send_json(body: bytes) -> Response:
     response.headers["Cache-Control"] = "private, no-cache"
     vary(response.headers, CALLER)
     response.make_conditional(current_request())
+    return response
+
+
+def compress(response: Response) -> Response:
+    """Compress a response for clients that take that. An ``after_request`` function."""
+    vary(response.headers, "Accept-Encoding")
+
+    if response.status_code == 200 and request.accept_encodings.quality("gzip"):
+        response.direct_passthrough = False
+        response.set_data(gzip.compress(response.get_data(), compresslevel=6, mtime=0))
+        response.headers["Content-Encoding"] = "gzip"
+        etag, _ = response.get_etag()
+
+        # The text is the same, and its bytes are not.
+        if etag is not None:
+            response.set_etag(etag, weak=True)
+
     return response

@@ -5,7 +5,7 @@ import { servicesList } from './groups.js'
 import { address, readAddress } from './paths.js'
 import { homeOf, nameOf } from './values.js'
 import { Connection } from './connection.js'
-import { answerOf, BASE, describedAt, forgetLogin, isEarly, keepLogin, keptLogin, renewals, request, services, takeWish } from './requests.js'
+import { answerOf, BASE, describedAt, forgetLogin, isEarly, keepLogin, keptLogin, preload, renewals, request, services, takeWish } from './requests.js'
 
 const MODULES = {
   '': () => import('./views/services.js'),
@@ -204,6 +204,7 @@ async function start () {
   if (isEarly(readAddress().view)) await shown
   connection.open().catch(error => announce(error.message, 'error'))
   await shown
+  preload()
 }
 
 start().catch(error => showError(place, error))

@@ -52,7 +52,13 @@ export async function answerOf (response) {
   return answer
 }
 
+const { others, ...needed } = JSON.parse(document.documentElement.dataset.modules)
 const { view, parts: [path], query } = readAddress()
+
+// Loads modules before they are imported: those of other views by default.
+export function preload (names = others) {
+  document.head.append(...names.map(name => Object.assign(document.createElement('link'), { rel: 'modulepreload', href: new URL(name, import.meta.url) })))
+}
 
 // Returns whether a view needs no client, and is shown before it is there.
 export const isEarly = name => ['', 'records'].includes(name)
@@ -82,3 +88,4 @@ async function askFirst () {
 }
 
 for (const each of [services, askFirst()]) each.catch(() => {})
+preload(needed[view] ?? others)

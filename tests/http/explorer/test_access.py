@@ -12,7 +12,7 @@ from .sites import app_with, ON, SERVICES, serving_explorer
 URLS = [
     "/_records",
     "/_records/",
-    "/_records/files/main.js",
+    "/_records/files/1/main.js",
     "/_records/logins.json",
     SERVICES,
 ]
@@ -124,7 +124,7 @@ def test_descriptions_are_kept_as_long_as_they_are_the_same():
 
     assert [again.status_code, known.status_code] == [304, 200]
     assert first.headers["Cache-Control"] == "private, no-cache"
-    assert first.headers["Vary"] == "Authorization"
+    assert first.headers["Vary"] == "Authorization, Accept-Encoding"
     assert first.headers["X-Content-Type-Options"] == "nosniff"
 
 

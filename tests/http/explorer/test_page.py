@@ -1,17 +1,18 @@
 """The page of the explorer and its files, as a browser gets them."""
 
+import json
 import re
 from graphlib import TopologicalSorter
 from os.path import normpath
-from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from flask_records import explorer, FlaskRecords
+from flask_records import FlaskRecords
 from flask_records.explorer import Explorer
+from flask_records.explorer import page as explorer_page
 
 from ..openapi import test_served
 from .sites import app_with, ON, SERVICES, Things
@@ -21,13 +22,16 @@ ADDRESS = re.compile(r'(?:href|src)="([^#"][^"]*)"')
 IMPORT = re.compile(r"\bfrom '(\.[^']+)'")
 
 
-FILES = Path(explorer.__file__).parent / "static"
-
 LIBRARIES = ["socket.io.min.js", "feathers.min.js"]
 
 
 def addresses_of(page):
     return [each for each in ADDRESS.findall(page) if not each.startswith("data:")]
+
+
+def modules_of(page):
+    """Return the names of modules that scripts load, by the view that needs them."""
+    return json.loads(re.search(r"data-modules='([^']+)'", page)[1])
 
 
 def test_all_that_the_page_loads_is_there():
@@ -36,9 +40,12 @@ def test_all_that_the_page_loads_is_there():
     page = client.get("/_records", follow_redirects=True)
     addresses = addresses_of(page.text)
     module = next(each for each in addresses if each.endswith("main.js"))
-    scripts = [path.relative_to(FILES).as_posix() for path in FILES.rglob("*.js")]
-    names = [*addresses, *scripts, *LIBRARIES]
-    urls = {urljoin(urljoin("/_records/", module), each) for each in names}
+    lists = [addresses, *modules_of(page.text).values(), LIBRARIES]
+    urls = {
+        urljoin(urljoin("/_records/", module), each)
+        for names in lists
+        for each in names
+    }
     answers = [client.get(url, buffered=True) for url in urls]
 
     assert page.request.path == "/_records/"
@@ -48,13 +55,52 @@ def test_all_that_the_page_loads_is_there():
     assert types == {"text/css", "text/javascript"}
 
 
+def test_browsers_keep_the_files_of_a_version():
+    client = app_with().test_client()
+    page = client.get("/_records/").text
+    url = re.search(r"/_records/files/\w+/main.js", page)[0]
+    others = url.replace("/files/", "/files/0")
+
+    answers = [client.get(each, buffered=True) for each in (url, others)]
+
+    kept = [answer.headers["Cache-Control"] for answer in answers]
+    assert kept == ["public, max-age=31536000", "no-cache, max-age=0"]
+    assert answers[0].headers["X-Content-Type-Options"] == "nosniff"
+    assert answers[0].headers["ETag"]
+
+
+def test_page_names_each_module():
+    page = app_with().test_client().get("/_records/").text
+    modules = explorer_page.FILES.rglob("*.js")
+    names = [path.relative_to(explorer_page.FILES).as_posix() for path in modules]
+
+    first = {*re.findall(r"/_records/files/\w+/([\w/]+\.js)", page)}
+    others = modules_of(page)["others"]
+
+    assert sorted([*first, *others]) == sorted(names)
+
+
+def test_page_names_all_that_the_first_views_import():
+    page = app_with().test_client().get("/_records/").text
+    first = {*re.findall(r"/_records/files/\w+/([\w/]+\.js)", page)}
+    modules = modules_of(page)
+
+    # With the style, as many as a browser loads at the same time.
+    assert len(first) == 5
+    assert "requests.js" in first
+    assert {"views/services.js", "views/login.js"} < {*modules[""]}
+    assert {"views/records.js", "views/table.js"} < {*modules["records"]}
+    assert not {"views/form.js", "views/filters.js"} & {*modules["records"]}
+
+
 def test_modules_import_what_is_there_without_a_circle():
+    root = explorer_page.FILES
     imports = {
-        path.relative_to(FILES).as_posix(): {
-            normpath(path.relative_to(FILES).parent / name)
+        path.relative_to(root).as_posix(): {
+            normpath(path.relative_to(root).parent / name)
             for name in IMPORT.findall(path.read_text())
         }
-        for path in FILES.rglob("*.js")
+        for path in root.rglob("*.js")
     }
 
     order = [*TopologicalSorter(imports).static_order()]
@@ -132,6 +178,6 @@ def test_path_of_a_service_is_refused():
 
 @pytest.mark.parametrize("name", ["../page.py", "..%2fpage.py", "feathers.d.ts", "x"])
 def test_other_files_are_not_sent(name):
-    answer = app_with().test_client().get(f"/_records/files/{name}")
+    answer = app_with().test_client().get(f"/_records/files/1/{name}")
 
     assert answer.status_code == 404
