@@ -101,9 +101,12 @@ def find_unseen_references(write: Write) -> list[frozenset[str]]:
 
 
 def _keys(write: Write, names: Sequence[str], body: Record) -> list[Key] | None:
-    """Return the values of a foreign key in the records of a body, or ``None`` if
-    defaults set a part of it, or a part is private.
+    """Return the values of a foreign key in the records of a body: none if a part is
+    null, or ``None`` if defaults set a part of it, or a part is private.
     """
+    if any(name in body and body[name] is None for name in names):
+        return []
+
     fields = [write.call.model.fields.stored.get(name) for name in names]
     missing = [each for each in fields if each is None or each.name not in body]
     is_new = write.method == "create"

@@ -49,6 +49,17 @@ class Visit(Base):
     room: Mapped[int | None]
 
 
+class Stay(Base):
+    """Has a private part."""
+
+    __tablename__ = "referring_stay"
+    __table_args__ = key()
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    _building: Mapped[int | None] = mapped_column("inBuilding", default=1)
+    room: Mapped[int | None]
+
+
 # Ann finds a room with each of the two numbers of the room of Bob.
 OWN, ALSO_OWN, HIDDEN, ABSENT = (1, 1), (2, 2), (1, 2), (2, 1)
 
@@ -63,7 +74,7 @@ def client(database_url):
     rooms, rule = SQLAlchemyService(Room), {"owner": "ann"}
     records.add("rooms", rooms, readable=lambda user: rule, public=True)
 
-    models = {"bookings": Booking, "visits": Visit}
+    models = {"bookings": Booking, "visits": Visit, "stays": Stay}
 
     with (
         serving_models(database_url, models, records) as client,
@@ -121,10 +132,19 @@ def test_part_that_a_default_would_set_has_to_be_sent(client, path):
     assert client.post(path, json=place(*OWN)).status_code == 201
 
 
-def test_key_without_a_part_refers_to_nothing(client):
-    created = client.post("/bookings", json=place(HIDDEN[0], None))
+def test_key_with_a_private_part_is_refused_but_for_null(client):
+    stay = client.post("/stays", json={"room": None})
 
-    assert created.status_code == 201
+    assert stay.status_code == 201
+    assert problems(client.post("/stays", json={"room": OWN[1]})) == {"room"}
+    assert problems(client.patch("/stays/1", json={"room": OWN[1]})) == {"room"}
+    assert client.patch("/stays?id=1", json={"room": None}).json == [stay.json]
+
+
+def test_key_without_a_part_refers_to_nothing(client):
+    bodies = [place(HIDDEN[0], None), {"room": None}]
+
+    assert client.post("/bookings", json=bodies).status_code == 201
     assert client.patch("/bookings/1", json={"room": None}).status_code == 200
 
 
