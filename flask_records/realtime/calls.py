@@ -55,11 +55,7 @@ def _context_of(
     method: str,
     message: tuple[t.Any, ...],
 ) -> HookContext:
-    """Return the context of a call.
-
-    :raises BadRequest: The message lacks an argument, or has one too many.
-    :raises NotFound: There is no such service.
-    """
+    """Return the context of a call."""
     path, *arguments = message or (None,)
     service, route = _service(records, path)
     names = method_named(method).arguments
@@ -98,10 +94,7 @@ def _context_of(
 
 
 def _run(context: HookContext) -> bytes:
-    """Run a call of a client, and return its result as JSON.
-
-    :raises MethodNotAllowed: The service has no such method.
-    """
+    """Run a call of a client, and return its result as JSON."""
     service = context.service
     service.check_access(context)
 

@@ -257,10 +257,7 @@ def _as_authenticated(event: str, connection: Connection) -> None:
 
 
 def _server_of(app: Flask) -> Server:
-    """Return the server of an application.
-
-    :raises RuntimeError: It has none.
-    """
+    """Return the server of an application."""
     if EXTENSION not in app.extensions:
         raise RuntimeError(NO_REALTIME)
 

@@ -238,10 +238,7 @@ def _channels_of(records: FlaskRecords, event: Event) -> list[str]:
 
 
 def _names(result: t.Any) -> list[str]:
-    """Return the names of channels that a publisher has returned.
-
-    :raises TypeError: It has returned something else.
-    """
+    """Return the names of channels that a publisher has returned."""
     names = [result] if isinstance(result, str) else result or ()
 
     if isinstance(names, Mapping) or not all(isinstance(name, str) for name in names):

@@ -184,10 +184,7 @@ class RedisLog(Log):
 
 
 def _client(url: str, timeout: float, **options: t.Any) -> t.Any:
-    """Return a client that waits at most some seconds, and sends no command twice.
-
-    :raises ValueError: The URL is invalid.
-    """
+    """Return a client that waits at most some seconds, and sends no command twice."""
     options |= {"protocol": 2, "socket_timeout": timeout}
     return redis.Redis.from_url(url, retry=Retry(NoBackoff(), 0), **options)
 

@@ -304,10 +304,7 @@ def _parts(texts: Sequence[bytes]) -> list[list[bytes]]:
 
 
 def _methods_of(records: FlaskRecords) -> set[str]:
-    """Return the names of the methods of all services.
-
-    :raises RuntimeError: Socket.IO reserves the name of a method.
-    """
+    """Return the names of the methods of all services."""
     services = records.services.values()
     names = set(METHODS).union(*(service.custom_methods for service in services))
 
@@ -320,11 +317,7 @@ def _methods_of(records: FlaskRecords) -> set[str]:
 
 
 def _shared_log(url: str, settings: Settings) -> Log:
-    """Return the log of several workers.
-
-    :param url: The URL of Redis.
-    :raises RuntimeError: The URL is invalid, or the package of its client is missing.
-    """
+    """Return the log of several workers."""
     try:
         from .redis_log import RedisLog
     except ImportError as error:

@@ -147,10 +147,7 @@ class Application:
         return session
 
     def _polling(self, query: dict[str, str]) -> tuple[Session, PollQueue]:
-        """Return the session that a request names, with its packets.
-
-        :raises BadRequest: There is no such session that polls.
-        """
+        """Return the session that a request names, with its packets."""
         client = self.worker.clients.get(query.get("sid", ""))
 
         if isinstance(client, Session) and isinstance(client.sender, PollQueue):
@@ -341,10 +338,7 @@ def _with_cors(environ: WSGIEnvironment, send: Send) -> Send:
 
 
 def _workers_of(send: Send) -> int:
-    """Return the number of workers of a server, 1 if unknown.
-
-    :param send: The function of the server's life.
-    """
+    """Return the number of workers of a server, 1 if unknown."""
     for path in WORKERS:
         try:
             return int(attrgetter(path)(send))

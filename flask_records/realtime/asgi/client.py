@@ -158,10 +158,7 @@ class Client(ABC):
     def _refuse(
         self, connection: Connection, error: RecordsError, body: Record
     ) -> None:
-        """Inform the client that it is not connected.
-
-        :param body: The body of the error.
-        """
+        """Inform the client that it is not connected."""
 
     def _check_user(self) -> None:
         """End the connection if its user has too many."""

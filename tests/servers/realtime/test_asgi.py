@@ -150,21 +150,6 @@ def test_server_that_stops_admits_nobody(records, tmp_path):
     assert (status, "The server stops." in text) == (503, True)
 
 
-def test_events_do_not_wait_long_for_a_slow_call(records, slow, tmp_path):
-    is_begun, may_go_on = slow
-    publish(records)
-
-    with live(records, tmp_path) as site:
-        client = site.connect()
-        site.connect().send('421["find","slow"]')
-        assert is_begun.wait(30)
-        site.emit("A")
-        names = client.names()
-        may_go_on.set()
-
-    assert names == ["messages typing"]
-
-
 def test_late_rule_is_about_the_record_of_the_event(tmp_path):
     """The event of a secret must not follow a later change that shows the record."""
     is_patched = threading.Event()

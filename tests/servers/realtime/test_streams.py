@@ -217,16 +217,6 @@ def test_stream_that_may_have_lost_something_breaks(public, tmp_path):
     assert how == ([], "broken")
 
 
-def test_client_of_http_1_0_is_refused(public, tmp_path, way):
-    with live(public, tmp_path, STREAM) as site:
-        client = EventStream(site.url, version="1.0")
-        body = client.json()
-        client.close()
-
-    assert client.status == 400
-    assert body["message"].startswith("A stream needs HTTP/1.1.")
-
-
 def test_redis_that_goes_away_breaks_streams_once_it_is_back(public, tmp_path):
     with own_redis() as server:
         settings = {**STREAM, "message_queue": server.url}
