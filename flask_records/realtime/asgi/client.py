@@ -108,10 +108,7 @@ class Client(ABC):
         async def end() -> None:
             self.end(reason)
 
-        if self._is_working:
-            self._add(end)
-        else:
-            self.end(reason)
+        self._add(end)
 
     def _offer(self, packet: Packet) -> None:
         """Send a packet that answers no call, unless the client leaves too much unread,

@@ -150,33 +150,6 @@ def test_server_that_stops_admits_nobody(records, tmp_path):
     assert (status, "The server stops." in text) == (503, True)
 
 
-def test_late_rule_is_about_the_record_of_the_event(tmp_path):
-    """The event of a secret must not follow a later change that shows the record."""
-    is_patched = threading.Event()
-
-    def readable(user):
-        assert is_patched.wait(30)
-        # Only the database can tell.
-        return {"text": {"$search": "public"}}
-
-    records = make_live_records(public=["find"], readable=readable)
-    publish(records)
-
-    with live(records, tmp_path) as site:
-        client = site.connect()
-
-        with site.app.app_context():
-            id = records["messages"].create({"text": "secret"})["id"]
-            records["messages"].patch(id, {"text": "public"})
-
-        is_patched.set()
-        events = client.events()
-
-    assert [(name, record["text"]) for name, record in events] == [
-        ("messages patched", "public")
-    ]
-
-
 def test_client_that_leaves_too_much_unread_can_come_back(records, tmp_path, way):
     publish(records)
 
