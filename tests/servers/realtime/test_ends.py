@@ -4,6 +4,7 @@ import http.client
 import json
 import operator
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -11,12 +12,11 @@ from contextlib import closing, contextmanager
 from types import SimpleNamespace
 
 import pytest
-import websocket
-from websocket import ABNF
 
 from ... import processes
 from ...event_stream import listening
 from ...processes import call, free_port, ROOT, started
+from ...realtime import connected, reason_of
 from ...realtime_clients import serving, settings_of
 from ...waiting import START, wait_until
 
@@ -47,7 +47,12 @@ def uvicorn(settings):
         stdout=subprocess.DEVNULL,
     )
 
+    def is_started():
+        with closing(socket.socket()) as client:
+            return client.connect_ex(("127.0.0.1", port)) == 0
+
     try:
+        wait_until(is_started, START)
         yield SimpleNamespace(host=f"127.0.0.1:{port}", process=process)
     finally:
         process.kill()
@@ -57,50 +62,18 @@ def uvicorn(settings):
 SERVERS = {"gunicorn": gunicorn, "uvicorn": uvicorn}
 
 
-@contextmanager
-def connected(server):
-    """A connected client that reads on request."""
-    url = f"ws://{server.host}/socket.io/?EIO=4&transport=websocket"
-
-    def connect():
-        try:
-            return websocket.create_connection(url, timeout=30)
-        except OSError:
-            return None
-
-    sockets = []
-    wait_until(lambda: sockets.append(connect()) or sockets[-1], START)
-    sockets[-1].recv()
-    sockets[-1].send("40")
-    sockets[-1].recv()
-
-    try:
-        yield sockets[-1]
-    finally:
-        sockets[-1].shutdown()
-
-
-def end_of(socket):
-    """The code and the reason of the end of a connection."""
-    while True:
-        opcode, frame = socket.recv_data_frame(True)
-
-        if opcode == ABNF.OPCODE_CLOSE:
-            return int.from_bytes(frame.data[:2], "big"), frame.data[2:].decode()
-
-
 @pytest.mark.parametrize("name", SERVERS)
 def test_connections_and_streams_end_at_once_when_the_server_stops(tmp_path, name):
     settings = settings_of(tmp_path, WEB_CONCURRENCY="1")
 
     with (
         SERVERS[name](settings) as server,
-        connected(server) as socket,
+        connected(f"http://{server.host}") as client,
         listening(server.host) as stream,
     ):
         start = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
-        reason, end = end_of(socket), stream.end()
+        reason, end = reason_of(client), stream.end()
         seconds = time.monotonic() - start
         server.process.wait(15)
 
@@ -116,23 +89,22 @@ def test_connections_and_streams_end_at_once_when_the_server_stops(tmp_path, nam
 def test_calls_in_progress_are_answered_before_the_end(tmp_path, serve, number):
     settings = settings_of(tmp_path, WEB_CONCURRENCY="1")
 
-    with serve(settings) as server, connected(server) as socket:
+    with serve(settings) as server, connected(f"http://{server.host}") as client:
         with closing(http.client.HTTPConnection(server.host, timeout=30)) as request:
             request.request("GET", NAP)
-            socket.send('421["find","naps",{"seconds":"1"}]')
+            client.send('421["find","naps",{"seconds":"1"}]')
             time.sleep(0.3)
             server.process.send_signal(number)
-            answer = socket.recv()
-            reason = end_of(socket)
+            answer = client.socket.recv()
+            reason = reason_of(client)
             response = json.loads(request.getresponse().read())
 
             if number == signal.SIGTERM:
                 server.process.wait(15)
 
         if number == signal.SIGHUP:
-            with connected(server) as socket:
-                socket.send('421["find","naps",{"seconds":"0"}]')
-                assert socket.recv() == answer
+            with connected(f"http://{server.host}") as client:
+                assert client.result("find", "naps", {"seconds": "0"}) == ["awake"]
 
     assert answer == '431[null,["awake"]]'
     assert response == ["awake"]
