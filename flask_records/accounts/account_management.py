@@ -285,7 +285,6 @@ class AccountManagement(Capabilities):
         value = _mapping(data.get("value"))
         user = self._caller(value, self._password, params)
         address = self._address_in(value.get("changes"))
-
         self._check_address(address)
         # Count the attempt also without an account.
         count_account(current_call.path, address)
@@ -296,10 +295,7 @@ class AccountManagement(Capabilities):
         return is_own and params.user_id is not None
 
     def _caller(self, value: Record, field: str, params: Params) -> Record:
-        """Return the record of the caller, who knows the password.
-
-        :param field: The field of the value with the current password.
-        """
+        """Return the record of the caller, whose password is in a field of a value."""
         if not self._is_caller(params):
             raise NotAuthenticated("Not authenticated")
 

@@ -252,9 +252,7 @@ def network_of(text: str) -> str:
 
 
 def _bound_storage(app: Flask) -> None:
-    """Count in memory by default, and let calls wait for Redis for some seconds, unless
-    the application says otherwise. Some versions of redis-py would wait for ever.
-    """
+    """Count in memory by default, and let no call wait for Redis for ever."""
     app.config.setdefault("RATELIMIT_STORAGE_URI", "memory://")
 
     if str(app.config["RATELIMIT_STORAGE_URI"]).startswith(("redis://", "rediss://")):

@@ -314,9 +314,7 @@ class OAuthViews:
         return _redirect_to(self._strategy(client.name).success_url(target, result))
 
     def _fail(self, error: Exception) -> ResponseReturnValue:
-        """Return the response to an error: the user returns to a page, if there is
-        one.
-        """
+        """Return the response to an error: the user returns to a page, if any."""
         provider, target = request.environ.get(ENDING, ("", None))
 
         if target is None or is_answer(error):
@@ -342,41 +340,28 @@ class OAuthViews:
 
 
 def _log_in(service: AuthenticationService, login: OAuthLogin) -> Record:
-    """Return the result of the call that logs a user in.
-
-    :raises Conflict: The email, or the profile, belongs to another user.
-    """
-    data, params = {"strategy": login.provider.name}, Params(extra={LOGIN: login})
+    """Return the result of the call that logs a user in."""
+    data, title = {"strategy": login.provider.name}, login.provider.title
+    params = Params(extra={LOGIN: login})
+    conflicts = {
+        service.username: "There is a user with this email already. Log in as this"
+        f" user, then connect {title}.",
+        login.provider.id_field: f"This {title} login belongs to another user.",
+    }
 
     try:
         # Nobody would commit after a view of OAuth what the session holds.
         with Transaction(is_final=True):
             return t.cast("Record", service.as_service.create(data, params))
     except Conflict as error:
-        raise _explain(service, login, error) from error
+        for field in conflicts.keys() & set(error.errors):
+            raise Conflict(conflicts[field]) from error
 
-
-def _explain(
-    service: AuthenticationService, login: OAuthLogin, error: Conflict
-) -> Conflict:
-    title = login.provider.title
-
-    if service.username in error.errors:
-        return Conflict(
-            "There is a user with this email already. Log in as this user, then"
-            f" connect {title}."
-        )
-
-    if login.provider.id_field in error.errors:
-        return Conflict(f"This {title} login belongs to another user.")
-
-    return error
+        raise
 
 
 def _is_kept(fields: Fields, name: str, value: t.Any) -> bool:
-    """Return whether users have a field of a login. An optional field that does not fit
-    does not refuse the login.
-    """
+    """Return whether users have a field of a login, which fits if it is optional."""
     if name not in OPTIONAL_FIELDS:
         return name in fields.names
 

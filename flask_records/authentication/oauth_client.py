@@ -233,9 +233,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         return {} if is_token else _object(response)
 
     def _email(self, token: Record, public: t.Any) -> Record:
-        """Return the verified email of a user in claims: the public one, or else the
-        primary one. Return nothing if none is verified.
-        """
+        """Return the verified email of a user: the public one, else the primary one."""
         if self.provider.emails_url is None:
             return {}
 
@@ -282,9 +280,8 @@ def _object(response: Response) -> Record:
 
 
 def _explain(error: Exception) -> tuple[str, str]:
-    """Return the message for people, with a placeholder for the provider, and one line
-    for the log, without a text of the provider, which may quote what it was sent.
-    """
+    """Return the message for people, and one line for the log."""
+    # No text of the provider: it may quote what it was sent.
     name = type(error).__name__
 
     match error:
