@@ -2,7 +2,7 @@
 
 import pytest
 
-from flask_records import NotAuthenticated
+from flask_records import NotAuthenticated, Unavailable
 
 from ...authentication import ANN, bearer
 from ...realtime import BOB
@@ -166,3 +166,25 @@ def test_login_that_is_replaced_during_its_check_stays(records, site, ann):
 
     assert ann.result("find", "secrets")["user"]["email"] == BOB["email"]
     assert "loggedOut" not in ann.names()
+
+
+def test_connection_whose_login_can_not_be_checked_ends(records, site, ann):
+    @records["users"].after("get")
+    def fail(method, context):
+        raise RuntimeError
+
+    with site.app.app_context():
+        records["users"].patch(1, {"age": 13})
+
+    assert not ann.is_connected
+
+
+def test_routine_check_keeps_logins_during_an_outage(records, site, ann):
+    @records["users"].after("get")
+    def fail(method, context):
+        raise Unavailable("Try again.")
+
+    with site.app.app_context():
+        site.app.extensions["records_realtime"].logins._check_some()
+
+    assert ann.is_connected
