@@ -354,8 +354,9 @@ def _log_in(service: AuthenticationService, login: OAuthLogin) -> Record:
         with Transaction(is_final=True):
             return t.cast("Record", service.as_service.create(data, params))
     except Conflict as error:
-        for field in conflicts.keys() & set(error.errors):
-            raise Conflict(conflicts[field]) from error
+        for field, message in conflicts.items():
+            if field in error.errors:
+                raise Conflict(message) from error
 
         raise
 

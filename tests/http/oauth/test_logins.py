@@ -10,7 +10,7 @@ import jwt
 import pytest
 from flask import session
 
-from flask_records import Forbidden, OAuthStrategy, TableTokens
+from flask_records import Conflict, Forbidden, OAuthStrategy, TableTokens
 from tests.authentication import API_KEY
 from tests.http.oauth.messages import FAILED
 from tests.oauth_providers import (
@@ -134,6 +134,15 @@ def test_a_hook_that_refuses_keeps_the_user_out(site, records, path, method):
 
     assert answer_of(answer) == (HOME, {"error": "By invitation only."})
     assert site.users() == []
+
+
+@pytest.mark.parametrize("errors", [[{"path": "name"}], {"name": "is taken"}])
+def test_conflict_of_a_hook_is_told_as_it_is(site, records, errors):
+    @records["users"].before("create")
+    def refuse(method, context):
+        raise Conflict("The team is full.", errors=errors)
+
+    assert error_of(site.log_in()) == "The team is full."
 
 
 @pytest.mark.parametrize(
