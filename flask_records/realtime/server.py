@@ -40,7 +40,7 @@ logger = logging.getLogger(__package__)
 READ_TIMEOUT: t.Final = 1
 """The seconds that a thread waits for events at a time."""
 
-HEAD_START: t.Final = 0.002
+HEAD_START: t.Final = 0.005
 """The seconds that events wait for the answers to those who wrote."""
 
 MAX_WAITING: t.Final = 1000
@@ -168,7 +168,6 @@ class Server:
                 logger.exception("'%s %s' could not be sent.", path, event.name)
 
         self._append([b'{"events":[%b]}' % b",".join(part) for part in _parts(texts)])
-
         # The place in the log is free by now: other transactions must not wait, too.
         self._wait_for_others()
 
@@ -198,10 +197,10 @@ class Server:
             self._is_followed = True
 
         if self.worker is not None:
-            for run in (self._follow, self.logins.watch):
+            for run in (partial(self._follow, self.worker), self.logins.watch):
                 threading.Thread(target=run, daemon=True).start()
 
-    def _follow(self) -> None:
+    def _follow(self, worker: Worker) -> None:
         """Handle the entries of the log until the server stops."""
         threading.current_thread().name = "records-events"
 
@@ -209,7 +208,7 @@ class Server:
             if entries := self.log.read(READ_TIMEOUT):
                 # The interpreter serves one thread at a time: those who wrote are
                 # answered first.
-                time.sleep(HEAD_START)
+                worker.wait_for_answers(HEAD_START)
                 self._handle(entries)
 
     def catch_up(self) -> None:

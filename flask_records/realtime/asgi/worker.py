@@ -69,8 +69,11 @@ class Worker:
         """The seconds between an answer to a ping and the next ping."""
         self.ping_timeout: float = 20
         """The seconds that a client has to answer a ping."""
+        self.running = 0
+        """The number of calls and requests that run or wait for a thread."""
         self.uploaded = 0
         """The bytes of large bodies that are held for requests."""
+        self._answered = threading.Event()
         self.clients: dict[str, Client] = {}
         """The clients by id, the oldest first."""
         self.admission = Admission(server.app, server.settings)
@@ -87,6 +90,13 @@ class Worker:
         """The number of times that an event waits to be sent to a connection."""
 
     # Any thread may call these methods.
+
+    def wait_for_answers(self, timeout: float) -> None:
+        """Wait until the calls and requests in progress are answered, for a time."""
+        self._answered.clear()
+
+        if self.running:
+            self._answered.wait(timeout)
 
     def tell(
         self, connections: Sequence[Connection], method: str, *arguments: t.Any
@@ -164,6 +174,13 @@ class Worker:
         # An event loop sets this for its own handlers.
         signal.siginterrupt(number, False)
 
+    def finish(self) -> None:
+        """Note that a call or a request has been answered."""
+        self.running -= 1
+
+        if not self.running:
+            self._answered.set()
+
     def start(self, coroutine: Coroutine[t.Any, t.Any, None]) -> None:
         """Run a coroutine in a task."""
         task = self._loop.create_task(coroutine)
@@ -177,7 +194,12 @@ class Worker:
         if self.server.is_stopped:
             return None
 
-        return await self._loop.run_in_executor(self._calls, _run_logged, function)
+        self.running += 1
+
+        try:
+            return await self._loop.run_in_executor(self._calls, _run_logged, function)
+        finally:
+            self.finish()
 
     async def stop(self) -> None:
         """End all connections, and wait for their receivers and for calls."""
@@ -226,9 +248,11 @@ class Worker:
                         behind.add(client)
 
                 if number % MAX_BATCH == 0:
-                    # Only a thread that sleeps leaves Python's lock to those that wait.
-                    # Calls would take as long as all events.
-                    time.sleep(PAUSE)
+                    if self.running:
+                        # Only a thread that sleeps leaves Python's lock to those that
+                        # wait. Calls would take as long as all events.
+                        time.sleep(PAUSE)
+
                     await asyncio.sleep(0)
 
             self._room.release()

@@ -157,6 +157,7 @@ class Requests:
             # Middleware around the application may have set variables.
             run = contextvars.copy_context().run
             self._number += 1
+            self._worker.running += 1
 
             try:
                 answer = exchange.answer
@@ -165,6 +166,7 @@ class Requests:
             finally:
                 exchange.leave()
                 self._number -= 1
+                self._worker.finish()
 
     def shutdown(self) -> None:
         """Answer no more requests."""

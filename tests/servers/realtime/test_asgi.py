@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+import requests
 import websocket
 from flask import request
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -117,24 +118,49 @@ def test_answer_of_a_write_does_not_wait_for_its_events(records, tmp_path):
     assert names == ["messages created"]
 
 
+def test_events_of_a_write_are_decided_once_it_is_answered(monkeypatch, tmp_path):
+    """They would hold the interpreter before the answer has left."""
+    monkeypatch.setattr(server, "HEAD_START", 30)
+    running = []
+
+    def readable(user):
+        running.append(loop_of(site).running)
+        return True
+
+    # No rule applies to a create.
+    records = make_live_records(public=["find", "create"], readable=readable)
+    publish(records)
+
+    with live(records, tmp_path) as site:
+        client = site.connect()
+
+        for text in ("A", "B", "C"):
+            response = requests.post(f"{site.url}/messages", json={"text": text})
+            assert response.status_code == 201
+            # The next call would run meanwhile.
+            site.settle()
+
+        names = client.names()
+
+    assert names == ["messages created"] * 3
+    assert running == [0] * 3
+
+
 def test_call_that_waits_for_a_thread_ends_with_its_session(records, slow, tmp_path):
     with live(records, tmp_path) as site:
-        client, clients = site.connect(), loop_of(site).clients
-
-        def count_calls():
-            return sum(each._is_working for each in list(clients.values()))
+        client, worker = site.connect(), loop_of(site)
 
         # As many as there are threads.
         for each in [site.connect() for _ in range(8)]:
             each.send('421["find","slow"]')
 
-        wait_until(lambda: count_calls() == 8)
+        wait_until(lambda: worker.running == 8)
         client.send('421["create","messages",{"text":"late"}]')
-        wait_until(lambda: count_calls() == 9)
+        wait_until(lambda: worker.running == 9)
         client.send("x")
         end = reason_of(client)
         slow[1].set()
-        wait_until(lambda: count_calls() == 0)
+        wait_until(lambda: worker.running == 0)
         stored = site.http.get("/messages").json
 
     assert (end[0], stored) == (1008, [])
