@@ -54,6 +54,11 @@ class Settings:
     max_connections_per_user: int = 100
     """The maximum number of connections of one user, with the same default."""
 
+    transports: list[str] | None = None
+    """The transports that clients may use: ``polling``, ``websocket``. Both by default,
+    without polling if the requests of a client may reach several workers.
+    """
+
     legacy_clients: bool = False
     """Accept clients of Socket.IO 2, with which FeathersJS 4 was used."""
 
@@ -113,6 +118,11 @@ def stream_path_of(app: Flask, settings: Settings) -> str | None:
     return f"{join_prefixes(prefix, settings.stream)}/"
 
 
+def _are_transports(value: t.Any) -> bool:
+    is_list = isinstance(value, (list, tuple)) and bool(value)
+    return is_list and all(name in ("polling", "websocket") for name in value)
+
+
 CHECKS: t.Final[Mapping[str, Check]] = {
     # The URL of Redis may have a password.
     "message_queue": TEXT.or_none().secret(),
@@ -123,6 +133,9 @@ CHECKS: t.Final[Mapping[str, Check]] = {
     "max_connections": COUNT,
     "max_connections_per_address": COUNT.or_none(),
     "max_connections_per_user": COUNT.or_none(),
+    "transports": Check(
+        _are_transports, "a list of 'polling' and 'websocket'"
+    ).or_none(),
     "legacy_clients": FLAG,
     "stream": Check(
         lambda value: isinstance(value, str) and bool(value.strip("/")), "a path"

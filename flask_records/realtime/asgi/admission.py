@@ -99,6 +99,7 @@ class Admission:
         :raises BadRequest: It is not available.
         """
         settings = self._settings
+        allowed = settings.transports
 
         if query.get("transport", "polling") != transport:
             raise BadRequest("Invalid transport.")
@@ -115,7 +116,12 @@ class Admission:
             if protocol is Legacy and not settings.legacy_clients:
                 raise BadRequest(self._log_once(NO_LEGACY_CLIENTS))
 
-        if transport == "polling" and settings.message_queue is not None:
+        if allowed is not None and transport not in allowed:
+            raise BadRequest(f"Connect with transports: {list(allowed)}.")
+
+        is_shared = allowed is None and settings.message_queue is not None
+
+        if transport == "polling" and is_shared:
             raise BadRequest(self._log_once(NO_POLLING))
 
     def admit(self, environ: WSGIEnvironment) -> Callable[[], None]:

@@ -141,9 +141,11 @@ class Application:
         leave_place: Callable[[], None],
         sender: Sender,
     ) -> Session:
-        protocol = PROTOCOLS[query["EIO"]]
+        protocol, allowed = PROTOCOLS[query["EIO"]], self._settings.transports
         session = Session(self.worker, protocol, environ, leave_place, sender)
-        session.begin(["websocket"] if isinstance(sender, PollQueue) else [])
+        may_upgrade = allowed is None or "websocket" in allowed
+        is_polling = isinstance(sender, PollQueue)
+        session.begin(["websocket"] if is_polling and may_upgrade else [])
         return session
 
     def _polling(self, query: dict[str, str]) -> tuple[Session, PollQueue]:

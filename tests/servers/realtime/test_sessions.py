@@ -1,5 +1,6 @@
 """Sessions: their number, their transports and their lifetime."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -96,12 +97,38 @@ def test_body_that_has_no_packets_ends_the_session(records, tmp_path, body, capl
         wait_until(lambda: fetch(site.url, "GET", POLL)[0] == 200, 30)
 
 
-def test_polling_is_refused_where_it_can_not_work(records, tmp_path):
-    with live(records, tmp_path, {"message_queue": "redis://127.0.0.1:1"}) as site:
+@pytest.mark.parametrize(
+    "settings",
+    [{"message_queue": "redis://127.0.0.1:1"}, {"transports": ["websocket"]}],
+)
+def test_polling_is_refused_where_it_can_not_work(records, tmp_path, settings):
+    with live(records, tmp_path, settings) as site:
         status, text = fetch(site.url, "GET", POLL)
 
     assert status == 400
     assert "transports: ['websocket']" in text
+
+
+@pytest.mark.parametrize(
+    ("transports", "upgrades"),
+    [(["polling", "websocket"], ["websocket"]), (("polling",), [])],
+)
+def test_polling_works_where_it_can(records, tmp_path, transports, upgrades):
+    settings = {"transports": transports, "message_queue": "redis://127.0.0.1:1"}
+
+    with live(records, tmp_path, settings) as site:
+        status, text = fetch(site.url, "GET", POLL)
+
+    assert status == 200
+    assert json.loads(text[1:])["upgrades"] == upgrades
+
+
+def test_websocket_is_refused_if_the_setting_does_not_name_it(records, tmp_path):
+    with live(records, tmp_path, {"transports": ["polling"]}) as site:
+        path = begin_polling(site.url).replace("polling", "websocket")
+
+        assert status_of_handshake(site) == 400
+        assert status_of_handshake(site, path) == 400
 
 
 def test_session_that_does_not_join_in_time_is_closed(records, tmp_path, monkeypatch):
