@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql, postgresql
+from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import mapped_column
 
@@ -297,6 +297,34 @@ def test_a_time_that_sql_writes_is_found_by_the_value_that_is_shown(url_on, data
         for _ in "first", "again":
             found = {query: client.get(f"/notes?{query}").json for query in expected}
             assert found == expected
+
+
+def test_a_time_that_other_programs_wrote_on_sqlite_is_found():
+    model = model_of(at=mapped_column(sa.DateTime()))
+
+    with serving_models("sqlite://", {"notes": model}) as client:
+        with client.application.app_context():
+            insert = "INSERT INTO thing (at) VALUES ('2026-01-01 12:00:00')"
+            client.db.session.execute(sa.text(insert))
+            client.db.session.commit()
+
+        [note] = client.get("/notes").json
+        assert client.get(f"/notes?at={note['at']}").json == [note]
+
+
+SECONDS = sqlite.DATETIME(truncate_microseconds=True)
+
+
+@pytest.mark.parametrize(
+    "type_", [SECONDS, sa.DateTime().with_variant(SECONDS, "sqlite")]
+)
+def test_a_time_of_a_type_of_sqlite_is_found_by_its_own_form(type_):
+    model = model_of(at=mapped_column(type_))
+
+    with serving_models("sqlite://", {"notes": model}) as client:
+        note = client.post("/notes", json={"at": "2026-01-01T12:00:00Z"}).json
+
+        assert client.get(f"/notes?at[$in][]={note['at']}").json == [note]
 
 
 @pytest.mark.parametrize("fraction", ["", ".1", ".120", ".123000", ".000000"])
