@@ -187,7 +187,7 @@ class AccountManagement(Capabilities):
         """Send the mail that confirms the address of a new user: a receiver of the
         event ``created`` of the users.
         """
-        send_later(partial(self._mail, VERIFY, record.get(self._field) or ""))
+        send_later(partial(self._mail_to_user, record[self._users.id]))
 
     def schemas_for(self, params: Params | None) -> Schemas:
         """Return the JSON Schemas of what a caller sends and gets."""
@@ -322,6 +322,12 @@ class AccountManagement(Capabilities):
         if user is not None and not (kind == VERIFY and self._is_verified(user)):
             self._tokens.issue(kind, kind, user, user[self._field])
 
+    def _mail_to_user(self, id: Id) -> None:
+        user = self._users.service._get(id)
+
+        if user.get(self._field) and not self._is_verified(user):
+            self._tokens.issue(VERIFY, VERIFY, user, user[self._field])
+
     def _mail_change(self, id: Id, address: str) -> None:
         if self._users.find(address) is None:
             user = self._users.service._get(id)
@@ -345,8 +351,8 @@ class AccountManagement(Capabilities):
         users, fields = self._users.service, fields_of(self._users.service)
         problems = [] if is_address(address) else [NO_ADDRESS]
 
-        for method in {"create", "patch"} & users.schemas.keys():
-            schema = users.schemas[method].data
+        for method in ("create", "patch"):
+            schema = users.schemas[method].data if method in users.schemas else None
 
             if schema is not None and self._field in schema.names:
                 errors = schema.check({self._field: address}, is_partial=True)[2]

@@ -6,6 +6,7 @@ import typing as t
 from urllib.parse import urlencode
 
 from flask import Blueprint, request, Response, url_for
+from werkzeug.exceptions import default_exceptions
 
 from ..database.transaction import Transaction
 from ..errors import (
@@ -248,7 +249,11 @@ class OAuthViews:
         blueprint.add_url_rule(
             "/<provider>/callback", "callback", self._callback, methods=["GET", "POST"]
         )
-        blueprint.register_error_handler(Exception, self._fail)
+
+        # Before the handlers of the application, as `ErrorHandler.register` does.
+        for code in (None, *default_exceptions):
+            blueprint.error_handler_spec[None][code][Exception] = self._fail
+
         blueprint.after_request(_keep_private)
         return blueprint
 

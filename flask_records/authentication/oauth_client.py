@@ -183,6 +183,8 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         values = {name: login[name] for name in names if name in login}
         token: Record = self.fetch_access_token(code=answer["code"], **values)
         claims = self._claims(token, login.get("nonce"))
+        # Authlib would refuse a token with a lifetime of less than a minute.
+        token = without(token, {"expires_in", "expires_at"})
         raw = self._profile(token)
 
         if claims and raw.get("sub", claims["sub"]) != claims["sub"]:

@@ -112,6 +112,19 @@ def test_mail_of_a_job_is_sent_before_its_end(client, mails):
     assert sent == [email_of("bob")]
 
 
+@in_sqlite
+def test_user_whose_address_no_event_shows_confirms_it(client, records, mails):
+    @records["users"].after("create")
+    def leave_out(method, context):
+        context.dispatch = {"id": context.result.pop("id")}
+        context.result.clear()
+        context.result["id"] = context.dispatch["id"]
+
+    register(client, "ann")
+
+    assert [mail.address for mail in mails] == [email_of("ann")]
+
+
 @everywhere
 def test_forgotten_password_is_set_anew(client, ann, mails):
     login = log_in(client)

@@ -158,6 +158,17 @@ def test_failed_logins_are_forgotten_after_some_time(client, monkeypatch):
         assert fail(client, 4) == [401, 401, 401, 429]
 
 
+def test_login_that_succeeds_after_its_count_is_gone(few):
+    records = make_records()
+
+    @records["users"].after("get")
+    def forget(method, context):
+        records.authentication().settings.failed_logins._counts.clear()
+
+    with serving(records) as client:
+        assert log_in(client).status_code == 201
+
+
 def test_outage_does_not_count(few):
     class Users(SQLAlchemyService):
         is_away = True

@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from flask import abort
 from werkzeug.wrappers import Response
 
-from flask_records import Conflict
+from flask_records import Conflict, NotAuthenticated
 from tests.http.oauth.messages import DENIED, FAILED, INVALID, REFUSED, SILENT
 from tests.listening import running
 from tests.oauth_providers import (
@@ -213,6 +213,15 @@ def test_a_redirect_to_another_host_takes_no_secret_there(
 
 
 # Errors of this site
+
+
+def test_handlers_of_the_application_do_not_take_the_errors_of_logins(site):
+    handle = site.app.register_error_handler
+    handle(NotAuthenticated, lambda error: moved("/oauth/fake"))
+
+    answer = site.get("/oauth/fake/callback?error=access_denied")
+
+    assert answer_of(answer) == (HOME, {"error": DENIED})
 
 
 def raise_error():
