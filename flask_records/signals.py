@@ -143,9 +143,10 @@ class CallSignals:
         """Runs receivers after the commit, once for each record."""
         self.publish = OrderedSignal(events)
         """Decides who gets an event: a function of the event's name, the record and the
-        context that returns the names of channels, of whose members those get it, once,
-        who may see the record. The last that is connected to the event, or else to
-        every event, decides, for services without one the extension's.
+        context that returns the names of channels. The last that is connected to the
+        event, or else to every event, decides. Members who may see the record get it
+        once, without the fields that they may not see. The functions of the extension
+        are for services that have none of their own.
         """
 
 
