@@ -345,19 +345,25 @@ class AuthenticationService(Capabilities):
         """Return the credentials in the headers of a request, of the first strategy
         that finds any: of an accepted one, or else of one that will be refused.
         """
+        readers = {n: each.parse for n, each in self.strategies.items() if each.parse}
+        other = None
 
-        def order(name: str) -> tuple[bool, bool]:
+        for name in sorted(readers, key=lambda name: name not in accepted):
+            credentials = call(readers[name], headers)
+
+            if credentials is None:
+                continue
+
+            credentials = {"strategy": name, **credentials}
+            is_token = len(readers) > 1 and self.strategies[name] is JWT
+
+            if not is_token or self.has_signed(credentials[ACCESS_TOKEN]):
+                return credentials
+
             # A strategy of the application may read its own tokens of this header.
-            return name not in accepted, self.strategies[name] is JWT
+            other = credentials
 
-        for name in sorted(self.strategies, key=order):
-            parse = self.strategies[name].parse
-            credentials = call(parse, headers) if parse else None
-
-            if credentials is not None:
-                return {"strategy": name, **credentials}
-
-        return None
+        return other
 
     def has_signed(self, token: str) -> bool:
         """Return ``True`` for a token of this service, which may have expired."""

@@ -30,6 +30,12 @@ def test_service_accepts_its_strategies_only(client, path, headers, message):
     assert response.json == refused(message)
 
 
+def test_token_of_services_counts_whatever_others_there_are(client):
+    response = client.get("/vault", headers={**KEY, **bearer(signed())})
+
+    assert response.json["user"] == USER
+
+
 def test_credentials_for_a_strategy_that_is_not_accepted_are_refused():
     own = Strategy(
         API_KEY.authenticate, lambda headers: {"strategy": "local", "email": "ann"}
