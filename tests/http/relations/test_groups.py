@@ -72,6 +72,7 @@ def test_conditions_and_rules_hold(desk):
         ({"$sum": "nothing"}, "'nothing' is not a field."),
         ({"$sum": "status"}, "'status' has no such value."),
         ({"$group": {"status": "day"}}, "'status' has no such value."),
+        ({"$group": {"createdAt": "minute"}}, "'createdAt' is grouped by hour, day"),
         ({"$group": {"createdAt": {"x": 1}}}, "'createdAt' is grouped by hour, day"),
         ({"$group": [["status"]]}, r"'\$group' takes names"),
         ({"$group": "assignee.name"}, "'assignee.name' is not a field."),
