@@ -1,5 +1,7 @@
 """The OpenAPI document over HTTP: where it is, and who gets it."""
 
+import gzip
+
 import pytest
 from flask import Flask
 from openapi_spec_validator import validate
@@ -112,6 +114,15 @@ def test_login_is_needed_if_it_is_asked():
     assert "secrets" not in page.text
     # The document is the same for all who may see it.
     assert "/secrets" in answer.json["paths"]
+
+
+def test_files_are_compressed_for_clients_that_take_it():
+    client, path = app_with().test_client(), "/flask_records/openapi/1/reference.js"
+    small = client.get(path, headers={"Accept-Encoding": "gzip"}, buffered=True)
+
+    assert gzip.decompress(small.data) == client.get(path, buffered=True).data
+    assert small.headers["Content-Encoding"] == "gzip"
+    assert small.headers["ETag"].startswith("W/")
 
 
 def test_service_whose_description_fails_is_left_out(caplog):
