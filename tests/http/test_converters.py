@@ -11,7 +11,13 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy.orm import (
+    DeclarativeBase,
+    Mapped,
+    mapped_column,
+    relationship,
+    validates,
+)
 
 from flask_records import Converter, FlaskRecords, Params, Problem, SQLAlchemyService
 
@@ -366,6 +372,26 @@ def test_a_foreign_key_may_have_a_converter():
 
     assert (sold.status_code, sold.json["price"]) == (201, "1.00 EUR")
     assert other.json["errors"] == {"price": "refers to a record that is not there"}
+
+
+class Coin(Base):
+    __tablename__ = "converter_coin"
+
+    worth: Mapped[Decimal] = mapped_column(Cents, primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(sa.String(20))
+
+    @validates("name")
+    def strip(self, key, name):
+        return name.strip()
+
+
+def test_a_key_may_be_read_in_another_form_than_it_is_written(database_url):
+    with serving_models(database_url, {"coins": Coin}) as client:
+        one = client.post("/coins", json={"worth": "1.005", "name": " a "})
+        many = client.post("/coins", json=[{"worth": "2.005", "name": "b"}])
+
+    assert one.json == {"worth": "1", "name": "a"}
+    assert many.json == [{"worth": "2", "name": "b"}]
 
 
 class Account(Base):
