@@ -99,3 +99,29 @@ def test_a_read_makes_no_session_and_heeds_its_factory(tmp_path):
 
     for engine in engines:
         engine.dispose()
+
+
+def test_a_factory_of_the_application_is_asked_for_each_session():
+    engines = [
+        sa.create_engine("sqlite://", poolclass=sa.pool.StaticPool) for _ in range(2)
+    ]
+
+    class OfTenant(sessionmaker):
+        def __call__(self, **options):
+            return super().__call__(bind=engines[0], **options)
+
+    session = scoped_session(OfTenant())
+    notes = FlaskRecords().add("notes", SQLAlchemyService(Note, session=session))
+
+    for engine in engines:
+        Base.metadata.create_all(engine)
+
+    notes.create({"text": "a"})
+    session.remove()
+    engines.reverse()
+
+    assert notes.find() == []
+    session.remove()
+
+    for engine in engines:
+        engine.dispose()
