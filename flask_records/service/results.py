@@ -32,7 +32,7 @@ NOBODY: t.Final = object()
 ANYBODY: t.Final = object()
 """Stands for any viewer: a login shows what its user may see before there is one."""
 
-NO_RECORD: t.Final = """\
+NOT_A_RECORD: t.Final = """\
 {place} is an instance of '{type}': of a model, some of whose columns may be secret, a \
 row of a statement or a named tuple. Return a record of its service, such as \
 records['...'].get(id), or a dict, such as dict(row._mapping).\
@@ -308,7 +308,7 @@ def as_record(value: t.Any, place: str) -> Record | None:
     class_ = type(value)
 
     if hasattr(class_, "__mapper__") or hasattr(class_, "_asdict"):
-        raise TypeError(NO_RECORD.format(place=place, type=class_.__name__))
+        raise TypeError(NOT_A_RECORD.format(place=place, type=class_.__name__))
 
     if hasattr(class_, "model_dump"):
         return t.cast("Record", cut_throughout(value).model_dump())
