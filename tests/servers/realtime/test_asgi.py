@@ -118,6 +118,25 @@ def test_answer_of_a_write_does_not_wait_for_its_events(records, tmp_path):
     assert names == ["messages created"]
 
 
+def test_events_do_not_wait_long_for_a_slow_call(records, slow, tmp_path):
+    is_begun, may_go_on = slow
+    publish(records)
+
+    with live(records, tmp_path) as site:
+        client = site.connect()
+        site.connect().send('421["find","slow"]')
+        assert is_begun.wait(30)
+        start = time.monotonic()
+        site.emit("A")
+        names = client.names()
+        seconds = time.monotonic() - start
+        may_go_on.set()
+
+    assert names == ["messages typing"]
+    # The call would go on by itself after 30.
+    assert seconds < 20
+
+
 def test_events_of_a_write_are_decided_once_it_is_answered(monkeypatch, tmp_path):
     """They would hold the interpreter before the answer has left."""
     monkeypatch.setattr(server, "HEAD_START", 30)
