@@ -78,6 +78,12 @@ def test_a_token_that_makes_no_sense_is_an_error_for_people(site, provider, chan
     assert error_of(answer) in TROUBLE
 
 
+def test_a_token_that_ends_within_a_minute_is_enough(site, provider):
+    provider.answers["token"] = as_json({**TOKEN, "expires_in": 30})
+
+    assert error_of(site.log_in()) is None
+
+
 @pytest.mark.parametrize("endpoint", ["authorize", "token"])
 @pytest.mark.parametrize(
     ("code", "message"),
