@@ -125,6 +125,16 @@ def test_user_whose_address_no_event_shows_confirms_it(client, records, mails):
     assert [mail.address for mail in mails] == [email_of("ann")]
 
 
+@in_sqlite
+def test_new_user_whose_address_is_confirmed_gets_no_mail(client, records, mails):
+    user = {"email": email_of("bob"), "password": PASSWORD, "isVerified": True}
+
+    with client.application.app_context():
+        records["users"].create(user)
+
+    assert mails == []
+
+
 @everywhere
 def test_forgotten_password_is_set_anew(client, ann, mails):
     login = log_in(client)
