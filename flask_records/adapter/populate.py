@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 from sqlalchemy import orm
-from sqlalchemy.sql import operators
+from sqlalchemy.sql import operators, visitors
 
 from ..errors import BadRequest
 from ..problems import UNKNOWN_RELATIONSHIP
@@ -17,7 +17,7 @@ from ..query.operators import POPULATE, SORT
 from ..query.paths import key_names, MAX_STEPS, split_paths
 from ..query.plans import Plan
 from ..service.globals import current_records
-from .resolved_call import CHUNK, chunks
+from .resolved_call import chunks
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -91,10 +91,6 @@ def links_of(
     return links
 
 
-SORTED: t.Final = 10_000
-"""The number of records over a table between two models that are in order."""
-
-
 class Link:
     """A relationship, and the service that shows its records to a caller.
 
@@ -155,15 +151,12 @@ class Link:
         if self._relationship.secondary is None:
             return self._others(keys)
 
+        pairs = self._pairs(keys)
+        others = self._others(list({pair[1] for pair in pairs}))
         related: dict[t.Any, list[Record]] = defaultdict(list)
-        pairs: dict[t.Any, list[t.Any]] = defaultdict(list)
 
-        for key, other_key in self._pairs(keys):
-            pairs[other_key].append(key)
-
-        for other_key, others in self._others([*pairs]).items():
-            for key in pairs[other_key]:
-                related[key] += others
+        for key, other_key in pairs:
+            related[key] += others.get(other_key, [])
 
         return related
 
@@ -176,9 +169,8 @@ class Link:
         conversion = self._scope[name].conversion
         # The value in the record may be another form of the key.
         is_converted = conversion.show is not None
-        is_direct = self._relationship.secondary is None
 
-        for chunk in chunks(keys, CHUNK if is_direct else SORTED):
+        for chunk in chunks(keys):
             query: Record = {name: {"$in": chunk}, SORT: self._sort}
 
             if self._populated:
@@ -200,9 +192,11 @@ class Link:
     @property
     def _sort(self) -> Record:
         """The order of the relationship, by fields that the caller sees."""
-        mapper, scope = self._relationship.mapper, self._scope
-        order: t.Any = self._relationship.order_by
-        sort = {}
+        relationship, scope = self._relationship, self._scope
+        # A table between the two orders its pairs.
+        is_own = relationship.secondary is None
+        order: t.Any = relationship.order_by if is_own else ()
+        mapper, sort = relationship.mapper, {}
 
         for each in order or ():
             way = getattr(each, "modifier", None)
@@ -217,11 +211,29 @@ class Link:
 
         return sort
 
+    def _is_seen(self, column: t.Any) -> bool:
+        """Return ``True`` for a column of the table between the two, or of a field that
+        the caller sees. The order of another one would reveal its values.
+        """
+        relationship = t.cast("t.Any", self._relationship)
+        mapper = relationship.mapper
+
+        if not mapper.columns.contains_column(column):
+            return bool(relationship.secondary.c.contains_column(column))
+
+        return mapper.get_property_by_column(column).key in self._scope.plain
+
     def _pairs(self, keys: Sequence[t.Any]) -> list[tuple[t.Any, t.Any]]:
         relationship = t.cast("t.Any", self._relationship)
         own = relationship.synchronize_pairs[0][1]
-        statement = sa.select(own, relationship.secondary_synchronize_pairs[0][1])
+        other = relationship.secondary_synchronize_pairs[0][1]
+        order = relationship.order_by or ()
+        order = [each for each in order if all(map(self._is_seen, columns_in(each)))]
+        statement = sa.select(own, other).order_by(*order, own, other)
         pairs: list[tuple[t.Any, t.Any]] = []
+
+        if order:
+            statement = statement.where(relationship.secondaryjoin)
 
         with self._database.reading() as reading:
             for chunk in chunks(keys):
@@ -229,6 +241,12 @@ class Link:
                 pairs += [(row[0], row[1]) for row in rows]
 
         return pairs
+
+
+def columns_in(expression: t.Any) -> list[t.Any]:
+    """Return the columns in an expression."""
+    parts = visitors.iterate(expression)
+    return [each for each in parts if isinstance(each, sa.Column)]
 
 
 def _returns(first: Relationship, second: Relationship) -> bool:

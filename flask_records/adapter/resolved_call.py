@@ -187,12 +187,12 @@ def max_records(params: Params) -> int | None:
     return None if params.provider is None else current_bounds().multi
 
 
-def chunks(keys: Collection[K], size: int = CHUNK) -> Iterator[Sequence[K]]:
-    """Yield keys in their order, so many at most at a time."""
+def chunks(keys: Collection[K]) -> Iterator[Sequence[K]]:
+    """Yield keys in their order, :data:`CHUNK` at most at a time."""
     items = list(keys)
 
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
+    for start in range(0, len(items), CHUNK):
+        yield items[start : start + CHUNK]
 
 
 def identifier(fields: Fields, id: Id) -> tuple[t.Any, ...]:

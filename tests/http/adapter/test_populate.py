@@ -19,6 +19,7 @@ membership = sa.Table(
     Base.metadata,
     sa.Column("person_id", sa.ForeignKey("populate_person.id"), primary_key=True),
     sa.Column("club_id", sa.ForeignKey("populate_club.id"), primary_key=True),
+    sa.Column("place", sa.Integer),
 )
 
 
@@ -29,7 +30,7 @@ class Team(Base):
     name: Mapped[str] = mapped_column(sa.String(20))
     budget: Mapped[int | None]
 
-    # Expressions give no order.
+    # An expression gives no order.
     people: Mapped[list[Person]] = relationship(
         back_populates="team", order_by=lambda: sa.func.length(Person.name)
     )
@@ -52,7 +53,10 @@ class Person(Base):
     )
     card: Mapped[Card | None] = relationship(back_populates="person")
     clubs: Mapped[list[Club]] = relationship(
-        secondary=membership, order_by=lambda: [-Club.id, Club.name.desc()]
+        secondary=membership, order_by=membership.c.place.desc()
+    )
+    named_clubs: Mapped[list[Club]] = relationship(
+        secondary=membership, order_by="Club.name.desc()", viewonly=True
     )
     namesakes: Mapped[list[Person]] = relationship(
         primaryjoin="and_(Person.name == foreign(remote(Person.name)), Person.id > 0)",
@@ -133,7 +137,7 @@ def fill(client):
         Card: [CARD],
         Club: [CHESS, GO],
         membership: [
-            {"person_id": person, "club_id": club}
+            {"person_id": person, "club_id": club, "place": club}
             for person, club in [(1, 1), (1, 2), (3, 1)]
         ],
     }
@@ -175,6 +179,18 @@ POPULATED = [
         {"total": 2, "limit": 0, "skip": 0, "data": []},
     ),
 ]
+
+
+def test_order_by_a_field_that_is_hidden_is_left_out():
+    hidden = services(hidden=["name"])
+    hidden["clubs"] = SQLAlchemyService(Club, hidden=["name"])
+
+    with serving_models("sqlite://", hidden) as client:
+        fill(client)
+        ann = client.get("/people/1?$populate[]=reports&$populate[]=named_clubs").json
+
+    assert [each["id"] for each in ann["reports"]] == [2, 3]
+    assert [each["id"] for each in ann["named_clubs"]] == [1, 2]
 
 
 @pytest.mark.parametrize("path", ["team.people", "team.people.team", "reports.boss"])
@@ -299,3 +315,33 @@ def test_an_option_for_no_relationship_is_an_error(name):
 
     with pytest.raises(ValueError, match=f"'{name}', which is not a relationship"):
         service.check(Flask(__name__))
+
+
+class ShelfBase(DeclarativeBase):
+    pass
+
+
+class Book(ShelfBase):
+    __tablename__ = "book"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    rank: Mapped[int]
+    shelf_id: Mapped[int] = mapped_column(sa.ForeignKey("shelf.id"))
+
+
+class Shelf(ShelfBase):
+    __tablename__ = "shelf"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    books: Mapped[list[Book]] = relationship(order_by=-Book.rank)
+
+
+def test_an_expression_with_a_column_gives_no_order():
+    shelves = SQLAlchemyService(Shelf, whitelist=["$populate"])
+
+    with serving_models("sqlite://", {"shelves": shelves, "books": Book}) as client:
+        client.post("/shelves", json={})
+        client.post("/books", json=[{"rank": n, "shelf_id": 1} for n in (2, 3, 1)])
+        answer = client.get("/shelves/1?$populate=books")
+
+    assert [book["id"] for book in answer.json["books"]] == [1, 2, 3]

@@ -24,6 +24,7 @@ link = sa.Table(
     Base.metadata,
     sa.Column("post", sa.ForeignKey("post.id"), primary_key=True),
     sa.Column("tag", sa.ForeignKey("tag.id"), primary_key=True),
+    sa.Column("place", sa.Integer),
 )
 
 
@@ -40,13 +41,23 @@ class Post(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     tags: Mapped[list[Tag]] = relationship(secondary=link, order_by=Tag.salary)
+    by_expression: Mapped[list[Tag]] = relationship(
+        secondary=link, order_by=sa.desc(Tag.salary * 2), viewonly=True
+    )
+    in_place: Mapped[list[Tag]] = relationship(
+        secondary=link, order_by=link.c.place.desc(), viewonly=True
+    )
+    by_name: Mapped[list[Tag]] = relationship(
+        secondary=link, order_by=[sa.func.lower(Tag.name).desc()], viewonly=True
+    )
 
 
 @contextmanager
 def site(tag_options=None, post_options=None, **options):
     db, records = SQLAlchemy(model_class=Base), FlaskRecords()
     add_users(records)
-    posts = {"whitelist": ["$populate"], "relations": ["tags"], **(post_options or {})}
+    names = ["tags", "by_expression", "in_place", "by_name"]
+    posts = {"whitelist": ["$populate"], "relations": names, **(post_options or {})}
     records.add("posts", SQLAlchemyService(Post, **posts), public=True)
     records.add("tags", SQLAlchemyService(Tag, **(tag_options or {})), **options)
 
@@ -56,7 +67,7 @@ def site(tag_options=None, post_options=None, **options):
 
         db.session.add_all([Post(id=1), Post(id=2)])
         db.session.flush()
-        rows = [{"post": 1, "tag": id} for id in (1, 2, 3)]
+        rows = [{"post": 1, "tag": id, "place": id % 3} for id in (1, 2, 3)]
         db.session.execute(sa.insert(link), rows)
         db.session.commit()
         yield app.test_client()
@@ -70,14 +81,23 @@ def test_populate_asks_for_the_right_before_it_looks_for_links():
     assert answers[0].json == answers[1].json
 
 
-def test_order_does_not_tell_a_field_that_is_hidden():
+@pytest.mark.parametrize(
+    ("name", "shown", "hidden"),
+    [
+        ("tags", [2, 3, 1], [1, 2, 3]),
+        ("by_expression", [1, 3, 2], [1, 2, 3]),
+        ("in_place", [2, 1, 3], [2, 1, 3]),
+        ("by_name", [3, 2, 1], [3, 2, 1]),
+    ],
+)
+def test_order_does_not_tell_a_field_that_is_hidden(name, shown, hidden):
     def order(**options):
         with site(options, public=True) as client:
-            tags = client.get("/posts/1?$populate=tags").json["tags"]
+            tags = client.get(f"/posts/1?$populate={name}").json[name]
             return [tag["id"] for tag in tags]
 
-    assert order() == [2, 3, 1]
-    assert order(hidden=["salary"]) == [1, 2, 3]
+    assert order() == shown
+    assert order(hidden=["salary"]) == hidden
 
 
 @pytest.mark.parametrize(("number", "status"), [(5, 200), (6, 400)])
