@@ -201,6 +201,18 @@ def test_calls_are_undone_with_work_in_progress(app, db, rooms, own_rooms, sent,
     assert (stored(db), sent) == (["third"], ["created"])
 
 
+def test_what_a_hook_writes_in_a_session_that_has_read_is_committed(app, db, rooms):
+    @rooms.before("find")
+    def write(method, context):
+        db.session.execute(sa.insert(Room).values(name="noted"))
+
+    db.session.scalar(sa.select(sa.true()))
+    rooms.find()
+    db.session.rollback()
+
+    assert stored(db) == ["noted"]
+
+
 def test_calls_in_a_savepoint_of_the_application_follow_it(app, db, rooms, sent):
     # The session begins its transaction by itself.
     db.session.scalar(sa.select(sa.true()))
