@@ -260,21 +260,21 @@ class OAuthViews:
     def _start(self, provider: str) -> ResponseReturnValue:
         client = self._client(provider)
         count("oauth", "start")
-        target = self._service.settings.oauth.target(request.args.get("redirect", ""))
+        query = request.args.to_dict()
+        target = self._service.settings.oauth.target(query.pop("redirect", ""))
         request.environ[ENDING] = client.name, target
-        link, url = self._claims_of_link(), _callback_url(client.name)
+        link = self._claims_of_link(query.pop("feathers_token", None))
+        login = {"redirect_uri": _callback_url(client.name), "target": target}
 
         with client.reporting():
-            login = client.create_authorization_url(url)
+            authorization = client.create_authorization_url(login["redirect_uri"])
 
-        response = _redirect_to(login.pop("url"))
-        client.keep({**login, "redirect_uri": url, "target": target, "link": link})
+        response = _redirect_to(authorization.pop("url"))
+        client.keep({**authorization, **login, "link": link, "query": query})
         return response
 
-    def _claims_of_link(self) -> Record | None:
+    def _claims_of_link(self, token: str | None) -> Record | None:
         """Return the claims of the user who connects a login, if there is one."""
-        token = request.args.get("feathers_token")
-
         if token is None:
             return None
 
@@ -311,7 +311,7 @@ class OAuthViews:
             raw = client.raw_profile(login, answer)
 
         oauth_login = OAuthLogin(client.provider, raw, login["link"])
-        result = _log_in(self._service, oauth_login)
+        result = _log_in(self._service, oauth_login, login["query"])
 
         if target is None:
             return Response(dumps(result), mimetype=JSON)
@@ -344,26 +344,34 @@ class OAuthViews:
         return self._clients[provider]
 
 
-def _log_in(service: AuthenticationService, login: OAuthLogin) -> Record:
+def _log_in(service: AuthenticationService, login: OAuthLogin, query: Record) -> Record:
     """Return the result of the call that logs a user in."""
     data, title = {"strategy": login.provider.name}, login.provider.title
-    params = Params(extra={LOGIN: login})
     conflicts = {
         service.username: "There is a user with this email already. Log in as this"
         f" user, then connect {title}.",
         login.provider.id_field: f"This {title} login belongs to another user.",
     }
 
-    try:
+    def call() -> Record:
+        params = Params(query=dict(query), extra={LOGIN: login})
+
         # Nobody would commit after a view of OAuth what the session holds.
         with Transaction(is_final=True):
             return t.cast("Record", service.as_service.create(data, params))
-    except Conflict as error:
-        for field, message in conflicts.items():
-            if field in error.errors:
-                raise Conflict(message) from error
 
-        raise
+    try:
+        return call()
+    except Conflict:
+        # The first login of a profile may run twice at once.
+        try:
+            return call()
+        except Conflict as error:
+            for field, message in conflicts.items():
+                if field in error.errors:
+                    raise Conflict(message) from error
+
+            raise
 
 
 def _is_kept(fields: Fields, name: str, value: t.Any) -> bool:

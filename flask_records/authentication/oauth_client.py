@@ -123,7 +123,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
     def keep(self, login: Record) -> None:
         """Keep a login until the provider answers, in the session of the browser."""
         if len(json.dumps(login)) > MAX_SIZE:
-            raise BadRequest("The redirect is too long.")
+            raise BadRequest("The query of the login is too long.")
 
         self.save_authorize_data(**login)
         # The keys are Authlib's, which the application may use, too.

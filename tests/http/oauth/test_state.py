@@ -95,13 +95,14 @@ def test_a_login_has_ten_minutes(site, age, error):
     assert error_of(site.visit(address)) == error
 
 
-def test_what_is_kept_fits_a_cookie(site):
+@pytest.mark.parametrize("query", ["redirect=/{}", "note={}"])
+def test_what_is_kept_fits_a_cookie(site, query):
     """A browser drops what is larger, and the login would be lost at its end."""
     noise = "".join(f"{number:x}" for number in range(0, 400_000, 333))
 
-    started = site.start(f"?redirect=/{noise}")
+    started = site.start("?" + query.format(noise))
 
-    assert error_of(started) == "The redirect is too long."
+    assert error_of(started) == "The query of the login is too long."
     assert "Set-Cookie" not in started.headers
 
 
