@@ -4,6 +4,7 @@ import contextvars
 
 import pytest
 import sqlalchemy as sa
+from flask import Flask
 
 from flask_records import Forbidden, RecordsError, Transaction
 
@@ -106,6 +107,11 @@ def test_functions_of_a_nested_transaction_run_after_the_outermost():
         seen.append("end of the block")
 
     assert seen == ["end of the block", "outer", "inner"]
+
+
+def test_transaction_is_no_part_of_one_of_another_application(app):
+    with app.app_context(), Transaction(), Flask("other").app_context():
+        assert Transaction.current_or_none() is None
 
 
 def test_current_without_a_transaction_tells_the_cure():
