@@ -197,8 +197,13 @@ def send_later(mail: Callable[[], None]) -> None:
         # Workers of RQ end after each job without a word to threads.
         if not has_client:
             context.run(send)
-        else:
+            return
+
+        try:
             mail_threads().submit(context.run, send)
+        except RuntimeError:
+            # The process is about to end.
+            context.run(send)
 
     Transaction.after_commit(submit)
 

@@ -22,7 +22,7 @@ from flask_records import (
     TableTokens,
     TokenMixin,
 )
-from flask_records.accounts import AccountManagement, Mail, print_mail
+from flask_records.accounts import AccountManagement, Mail, mailed_tokens, print_mail
 from flask_records.openapi import document
 from tests.authentication import ANY_LOGIN, bearer, SECRET
 from tests.http.accounts.people import (
@@ -110,6 +110,19 @@ def test_mail_of_a_job_is_sent_before_its_end(client, mails):
         sent = [mail.address for mail in mails]
 
     assert sent == [email_of("bob")]
+
+
+def test_mail_is_sent_as_the_process_ends(client, mails, monkeypatch):
+    """Threads take no more work then."""
+    ended = ThreadPoolExecutor()
+    ended.shutdown()
+    monkeypatch.setattr(mailed_tokens, "mail_threads", lambda: ended)
+
+    user = {"email": email_of("ann"), "password": PASSWORD}
+    answer = client.post("/users", json=user)
+
+    assert answer.status_code == 201
+    assert [mail.address for mail in mails] == [user["email"]]
 
 
 @in_sqlite
