@@ -417,10 +417,18 @@ class Writing:
 
     def _translated(self, bodies: Sequence[Record]) -> translated:
         """Return what raises the errors of a write, and of its commit: constraints may
-        be deferred. The commit names no field after several writes.
+        be deferred. The commit names no field if several services have written.
         """
         joined, errors = self._joined, translated(self.scope, bodies)
-        joined.errors = errors if joined.errors is None else translated()
+        before = joined.errors
+
+        if before is None:
+            joined.errors = errors
+        elif before.scope is self.scope:
+            joined.errors = translated(self.scope, [*(before.bodies or ()), *bodies])
+        else:
+            joined.errors = translated()
+
         return errors
 
 

@@ -341,6 +341,15 @@ def test_an_error_of_the_commit_names_its_field(database, server_urls, has_hook)
             assert response.status_code == 409
             assert response.json["errors"] == problem
 
+        leaves = client.records["leaves"]
+
+        @leaves.after("create")
+        def create_another(method, context):
+            if context.data["text"] != "c":
+                leaves.as_caller(context.params).create({"text": "c"})
+
+        assert client.post("/leaves", json=body).json["errors"] == problem
+
         removed = client.delete("/leaves/1")
         assert removed.status_code == 409
         assert [*removed.json["errors"]] == ["id"]
