@@ -11,7 +11,7 @@ from authlib.integrations.base_client import OAuthError
 from authlib.integrations.flask_client import FlaskIntegration, FlaskOAuth2App
 from authlib.integrations.requests_client import OAuth2Session
 from flask import current_app, session
-from joserfc.errors import ClaimError
+from joserfc.errors import BadSignatureError, ClaimError
 from requests import ConnectionError, HTTPError, Timeout
 
 from ..errors import BadRequest, NotAuthenticated
@@ -46,6 +46,9 @@ ALGORITHMS: t.Final = (
 """The algorithms that sign ID tokens with a key of the provider alone. Secrets sign
 nothing here: a published key proves nothing.
 """
+
+KEY_TYPES: t.Final = ("RSA", "EC", "OKP")
+"""The types of keys for these algorithms."""
 
 PROFILE: t.Final = "userinfo_endpoint"
 
@@ -171,6 +174,11 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
 
         return self.server_metadata
 
+    def fetch_jwk_set(self, force: bool = False) -> Record:
+        """Return the keys of types that are known: others must not spoil them."""
+        keys = super().fetch_jwk_set(force)["keys"]
+        return {"keys": [key for key in keys if key.get("kty") in KEY_TYPES]}
+
     def raw_profile(self, login: Record, answer: Mapping[str, str]) -> Record:
         """Return the profile of a login that a provider has answered."""
         if "error" in answer:
@@ -218,7 +226,12 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             "sub": {"essential": True},
         }
 
-        return dict(self.parse_id_token(token, nonce, options))
+        try:
+            return dict(self.parse_id_token(token, nonce, options))
+        except BadSignatureError:
+            # There may be another key by the same name.
+            self.fetch_jwk_set(force=True)
+            return dict(self.parse_id_token(token, nonce, options))
 
     def _profile(self, token: Record) -> Record:
         metadata = self.load_server_metadata()
