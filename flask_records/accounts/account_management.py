@@ -210,6 +210,10 @@ class AccountManagement(Capabilities):
         user = self._users.find(self._address_in(data.get("value")))
         own_id = params.user_id if self._is_caller(params) else None
 
+        # Guesses of other identifiers would reveal which one has the address.
+        if str(data.get("ownId")) != str(own_id):
+            own_id = None
+
         if user is not None and user[self._users.id] != own_id:
             problem = Problem("Already taken.", "taken")
             raise BadRequest("Values already taken.", errors={self._field: problem})

@@ -378,7 +378,7 @@ def test_address_that_is_confirmed_gets_no_mail(client, ann, mails):
 
 @in_sqlite
 def test_unique_address_is_told(client, ann, ben):
-    """Whatever ``ownId`` is, the caller's own address alone is left out."""
+    """The caller's own address is left out for the caller's own ``ownId``."""
 
     def check(name, **options):
         value = {"email": email_of(name)}
@@ -390,7 +390,10 @@ def test_unique_address_is_told(client, ann, ben):
     assert check("Ann", ownId=ann) == taken
     headers = bearer(log_in(client)["accessToken"])
     assert check("ann", headers=headers, ownId=ann) == unique
+    assert check("ann", headers=headers, ownId=f"{ann}") == unique
     assert check("ben", headers=headers, ownId=ben) == taken
+    assert check("ann", headers=headers, ownId=ben) == taken
+    assert check("ann", headers=headers) == taken
 
 
 NO_ADDRESSES = [
